@@ -37,6 +37,7 @@ ORDER = (
     "DenyServiceExternalIPs",
     "PodTopologyLabels",
     "NodeDeclaredFeatureValidator",
+    "PodResizeValidator",
     "TenantProtection",
     "MutatingAdmissionPolicy",
     "MutatingAdmissionWebhook",

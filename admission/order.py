@@ -34,6 +34,7 @@ from admission.plugins.nodefeatures import NodeDeclaredFeatureValidator
 from admission.plugins.noderestriction import NodeRestriction
 from admission.plugins.ownerreferences import OwnerReferencesPermissionEnforcement
 from admission.plugins.podnodeselector import PodNodeSelector
+from admission.plugins.podresize import PodResizeValidator
 from admission.plugins.podsecurity import PodSecurity
 from admission.plugins.podtopologylabels import PodTopologyLabels
 from admission.plugins.priority import Priority
@@ -131,6 +132,7 @@ def _before_policies(
         DenyServiceExternalIPs(),
         PodTopologyLabels(),
         NodeDeclaredFeatureValidator(),
+        PodResizeValidator(),
     ]
 
 

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from admission.attributes import Attributes, Lookup
 from admission.config import Section
 from admission.objects import PODS
-from admission.podsecurity import policy
+from admission.podsecurity import counts, policy
 from admission.podsecurity.evaluate import evaluate
 from admission.podsecurity.pods import Pod
 from admission.podsecurity.policy import Level, LevelVersion, Policy, policy_of
 from admission.rules import NAMESPACES
-from apiserver.errors import Forbidden, InternalError, Invalid
+from apiserver.errors import Forbidden, InternalError, Invalid, NotFound, aggregate
+from apiserver.fielderrors import FieldErrors
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.names import dns1123_label, dns1123_subdomain
 from apiserver.meta.objects import Object
@@ -116,56 +117,68 @@ class PodSecurity:
             ("user", attributes.user.name, exempt.users),
         ):
             if name in among:
-                _annotate(attributes, "exempt", kind)
+                _exempted(attributes, kind)
                 return
-        asked = await self._policy(attributes, lookup)
+        asked, errors = await self._policy(attributes, lookup)
         if attributes.group_resource == PODS:
-            self._pod(attributes, asked)
+            self._pod(attributes, asked, errors)
         else:
-            self._template(attributes, asked)
+            self._template(attributes, asked, errors)
 
-    async def _policy(self, attributes: Attributes, lookup: Lookup) -> Policy:
-        """Of the namespace. Raises InternalError for one that is not there."""
+    async def _policy(self, attributes: Attributes, lookup: Lookup) -> tuple[Policy, FieldErrors]:
+        """Of the namespace, and what is wrong with its labels. Raises InternalError for a pod in
+        one that is not there."""
         namespace = await lookup.get(NAMESPACES, "", attributes.namespace)
         if namespace is None:
             namespace = await lookup.get(NAMESPACES, "", attributes.namespace, fresh=True)
         if namespace is None:
-            if attributes.group_resource != PODS:
-                return policy.DEFAULT
-            raise InternalError(f'failed to lookup namespace "{attributes.namespace}"')
-        return policy_of(namespace["metadata"].get("labels"), self._configuration.defaults)[0]
+            counts.failed(counts.about(attributes), fatal=True)
+            why = f'failed to lookup namespace "{attributes.namespace}"'
+            if attributes.group_resource == PODS:
+                raise InternalError(why)
+            missing = NotFound(NAMESPACES, attributes.namespace)
+            _annotate(attributes, "error", f"{why}: {missing.message}")
+            return policy.DEFAULT, []
+        return policy_of(namespace["metadata"].get("labels"), self._configuration.defaults)
 
     # --- pods and what makes them -----------------------------------------------------------------
-    def _pod(self, attributes: Attributes, asked: Policy) -> None:
-        new = attributes.object
+    def _pod(self, attributes: Attributes, asked: Policy, errors: FieldErrors) -> None:
+        new, about = attributes.object, counts.about(attributes)
         assert new is not None
-        if asked.fully_privileged:
+        if asked.fully_privileged and not errors:
+            counts.evaluated("allow", asked.enforce, "enforce", about)
             _annotate(attributes, "enforce-policy", str(policy.NO_LIMIT))
             return
         if attributes.old is not None and not _significant(new["spec"], attributes.old["spec"]):
             return
         pod = Pod(new["metadata"], new["spec"])
         if self._exempt(pod):
-            _annotate(attributes, "exempt", "runtimeClass")
+            _exempted(attributes, "runtimeClass")
             return
+        _tell(attributes, errors)
         _annotate(attributes, "enforce-policy", str(asked.enforce))
         _audit(attributes, asked.audit, pod)
         verdict = evaluate(asked.enforce, pod)
+        decision: counts.Decision = "deny" if verdict.violations else "allow"
+        counts.evaluated(decision, asked.enforce, "enforce", about)
         if verdict.violations:
             why = f'violates PodSecurity "{asked.enforce}": {verdict.detail}'
             raise Forbidden(attributes.group_resource, attributes.name, why)
         _warn(attributes, asked.warn, pod)
 
-    def _template(self, attributes: Attributes, asked: Policy) -> None:
+    def _template(self, attributes: Attributes, asked: Policy, errors: FieldErrors) -> None:
+        if asked.warn.level == asked.audit.level == Level.PRIVILEGED and not errors:
+            return
         template = attributes.object
         for member in _TEMPLATES[attributes.group_resource]:
             template = (template or {}).get(member)
-        if template is None or asked.warn.level == asked.audit.level == Level.PRIVILEGED:
+        if template is None:
             return
         pod = Pod(template.get("metadata") or {}, template.get("spec") or {})
         if self._exempt(pod):
-            _annotate(attributes, "exempt", "runtimeClass")
+            _exempted(attributes, "runtimeClass")
             return
+        _tell(attributes, errors)
         _audit(attributes, asked.audit, pod)
         _warn(attributes, asked.warn, pod)
 
@@ -245,9 +258,24 @@ def _annotate(attributes: Attributes, name: str, value: str) -> None:
     attributes.annotate(policy.PREFIX + name, value)
 
 
+def _exempted(attributes: Attributes, why: str) -> None:
+    _annotate(attributes, "exempt", why)
+    counts.exempted(counts.about(attributes))
+
+
+def _tell(attributes: Attributes, errors: FieldErrors) -> None:
+    """Of what is wrong with the labels of the namespace, which may be so since before this plugin
+    looked at them."""
+    if errors:
+        why = aggregate([str(error) for error in errors])
+        _annotate(attributes, "error", f"Failed to parse policy: {why}")
+        counts.failed(counts.about(attributes), fatal=False)
+
+
 def _audit(attributes: Attributes, level: LevelVersion, pod: Pod) -> None:
     verdict = evaluate(level, pod)
     if verdict.violations:
+        counts.evaluated("deny", level, "audit", counts.about(attributes))
         text = f'would violate PodSecurity "{level}": {verdict.detail}'
         _annotate(attributes, "audit-violations", text)
 
@@ -255,6 +283,7 @@ def _audit(attributes: Attributes, level: LevelVersion, pod: Pod) -> None:
 def _warn(attributes: Attributes, level: LevelVersion, pod: Pod) -> None:
     verdict = evaluate(level, pod)
     if verdict.violations:
+        counts.evaluated("deny", level, "warn", counts.about(attributes))
         attributes.warn(f'would violate PodSecurity "{level}": {verdict.detail}')
 
 

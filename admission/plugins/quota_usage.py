@@ -127,20 +127,8 @@ def pod_counts(pod: Object, now: datetime) -> bool:
 
 
 def _pod_compute(spec: Object) -> Usage:
-    requests, limits = (_whole_pod(spec, member) for member in ("requests", "limits"))
+    requests, limits = (podresources.whole(spec, member) for member in ("requests", "limits"))
     return _compute(requests, limits)
-
-
-def _whole_pod(spec: Object, member: str) -> Usage:
-    """The containers' sum, or what the pod says for itself, and the overhead of its runtime (on
-    limits only where there is one)."""
-    total = {**podresources.total(spec, member), **podresources.amounts(spec, member)}
-    for name, text in (spec.get("overhead") or {}).items():
-        if name in total:
-            total[name] = total[name] + parse_quantity(text)
-        elif member == "requests":
-            total[name] = parse_quantity(text)
-    return total
 
 
 def _compute(requests: Mapping[str, Quantity], limits: Mapping[str, Quantity]) -> Usage:

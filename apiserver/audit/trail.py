@@ -35,11 +35,14 @@ makes an object is asked about twice."""
 GROUPS_CUT = "audit.polyplane.dev/groups"
 """Annotation: how many groups the user had, where the entry does not tell all."""
 TRUNCATED = "audit.k8s.io/truncated"
+_OWN = frozenset({MANAGER, ON_BEHALF})
+"""Annotations that are not there where they say nothing; upstream's are."""
 
 MOST_BYTES = 100 * 1024
 """Of an event; larger ones lose their bodies (kube-apiserver's
 --audit-log-truncate-max-event-size)."""
 _MOST_AGENT = 1024  # characters, as upstream
+_MOST_NAME = 1024  # characters of a name in details
 _MOST_TEXT = 4096  # characters of a URI, of a message, and of an annotation
 _MOST_ANNOTATIONS = 64
 _MOST_GROUPS = 200
@@ -166,7 +169,8 @@ class Trail:
         answer: bytes | None = None
         if self.keeps_response and own:
             answer = self.body(obj) if size <= MOST_BYTES else _TOO_MUCH
-        event = self._event(COMPLETE, status, reference, annotations, answer)
+        notes = {note: text for note, text in annotations.items() if text or note not in _OWN}
+        event = self._event(COMPLETE, status, reference, notes, answer)
         user = "" if self.user is None else self.user.name
         return Entry(plain(user), plain(self.info.verb), code, event)
 
@@ -179,6 +183,8 @@ class Trail:
                 status["message"] = cut(error.message, _MOST_TEXT)
             if error.reason:
                 status["reason"] = error.reason
+            if error.details:
+                status["details"] = _bounded_details(error.details)
         elif code:
             status = {"metadata": {}, "code": code}
         reference = self.reference()
@@ -202,7 +208,7 @@ class Trail:
             "apiVersion": info.version,
             "subresource": info.subresource,
         }
-        return _short(reference.items())
+        return _short((member, text) for member, text in reference.items() if text)
 
     def _asked(self, stage: str) -> dict[str, Any]:
         """Who asked for what, and from where."""
@@ -333,9 +339,18 @@ def bounded(notes: Mapping[str, str]) -> dict[str, str]:
     return _short(islice(notes.items(), _MOST_ANNOTATIONS))
 
 
+def _bounded_details(details: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a Status. Causes may quote what was sent, at any length: too many of them are left out."""
+    told = {k: cut(v, _MOST_NAME) if isinstance(v, str) else v for k, v in details.items()}
+    causes = told.get("causes")
+    if causes and len(_json(causes) or _TOO_MUCH) > _MOST_TEXT:
+        del told["causes"]
+    return told
+
+
 def _short(members: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Those that say something, and not at any length."""
-    said = {k: v for k, v in members if v}
+    """Not at any length."""
+    said = dict(members)
     if sum(map(len, said.values())) <= _MOST_TEXT:
         return said
     return {k: cut(v, _MOST_TEXT) for k, v in said.items()}

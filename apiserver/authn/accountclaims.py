@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from apiserver.golang.time import TimeError
@@ -31,9 +32,13 @@ _INVALIDATED = "service account token has been invalidated"
 
 class Refused(Exception):
     """A token of ours that is not accepted. The text is for whoever reviews tokens; a request is
-    told nothing but 401. doubtful: nobody could say, at present."""
+    told nothing but 401. doubtful: nobody could say, at present; notes: for the audit log."""
 
     doubtful = False
+
+    def __init__(self, text: str = "", notes: Mapping[str, str] = MappingProxyType({})) -> None:
+        super().__init__(text)
+        self.notes = notes
 
 
 class Missing(Refused):
@@ -74,7 +79,7 @@ class Claims:
 
     @property
     def user(self) -> User:
-        extra = {"credential-id": (f"JTI={self.credential}",)} if self.credential else {}
+        extra = {"credential-id": (credential_id(self.credential),)} if self.credential else {}
         if pod := self.bound.get("pod"):
             extra.update({"pod-name": (pod.name,), "pod-uid": (pod.uid,)})
         if (node := self.bound.get("node")) and node.name:
@@ -84,6 +89,11 @@ class Claims:
         named = {_EXTRA + name: value for name, value in extra.items()}
         groups = authenticated(service_account_groups(self.namespace))
         return User(self.subject, self.account.uid, groups, named)
+
+
+def credential_id(credential: str) -> str:
+    """What a token is called where it must not be shown. credential: its ``jti``."""
+    return f"JTI={credential}"
 
 
 def make(

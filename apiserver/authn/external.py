@@ -122,4 +122,5 @@ def together(refusals: Sequence[Refused]) -> None:
     if len(refusals) == 1:
         raise refusals[0]
     doubtful = any(refusal.doubtful for refusal in refusals)
-    raise (Unreachable if doubtful else Refused)(", ".join(map(str, refusals)))
+    notes = {name: text for refusal in refusals for name, text in refusal.notes.items()}
+    raise (Unreachable if doubtful else Refused)(", ".join(map(str, refusals)), notes)

@@ -199,25 +199,35 @@ class AccountTokens:
             )
         if isinstance(claims, Claims):
             tokens.check_times(claims, now)
-        else:
-            counts.used_legacy("tokens")
-        try:
-            account = await _check(claims, reader, now, used, fresh=False)
-        except Missing:
-            if self._clock() < recognized.gone_until:
-                raise
-            try:
-                account = await _check(claims, reader, now, used, fresh=True)
-            except Missing:
-                recognized.gone_until = self._clock() + _GONE
-                raise
-        if isinstance(claims, Claims):
+            await self._account(recognized, reader, now, used)
             return Authenticated(claims.user, shared)
+        counts.used_legacy("tokens")
+        try:
+            account = await self._account(recognized, reader, now, used)
+        except Refused as refused:
+            refused.notes = {**legacytokens.subject_note(claims), **refused.notes}
+            raise
         generated = legacytokens.is_generated(claims, account)
         counts.used_legacy("auto_token_uses" if generated else "manual_token_uses")
         warning = legacytokens.WARNING if generated else ""
         notes = legacytokens.notes(claims, generated=generated)
         return Authenticated(claims.user, shared, warning, notes)
+
+    async def _account(
+        self, recognized: Recognized, reader: Reader, now: datetime, used: Used
+    ) -> Object:
+        """All that the token stands on is there. Raises Refused."""
+        claims = recognized.claims
+        try:
+            return await _check(claims, reader, now, used, fresh=False)
+        except Missing:
+            if self._clock() < recognized.gone_until:
+                raise
+        try:
+            return await _check(claims, reader, now, used, fresh=True)
+        except Missing:
+            recognized.gone_until = self._clock() + _GONE
+            raise
 
 
 def _claims(token: Unsigned, issuer: str, digest: bytes) -> Claims | LegacyClaims:
@@ -256,6 +266,13 @@ async def _check(
     tokens.check_objects(claims, account, bound, now)
     assert account is not None, "it has been checked"
     return account
+
+
+def credential_of(token: str) -> str:
+    """What an issued token is called where it must not be shown."""
+    unsigned = parse(token)
+    assert unsigned is not None, "it has been issued"
+    return tokens.credential_id(unsigned.claims["jti"])
 
 
 def _digest(token: str) -> bytes:

@@ -88,7 +88,7 @@ async def check_role(
     why = await _missing(request.user, held, role.get("rules") or [], run)
     aggregates = _aggregates(role) or (old is not None and _aggregates(old))
     if not why and aggregates and await _missing(request.user, held, _FULL_AUTHORITY, run):
-        why = "must have cluster-admin privileges to use an aggregationRule"
+        why = "must have cluster-admin privileges to use the aggregationRule"
     if why:
         raise Forbidden(GroupResource(request.group, request.resource), name, why)
 

@@ -280,6 +280,19 @@ def _index_of_text(items: list[Any], value: str) -> int:
     return -1
 
 
+class Fields:
+    """A value with named fields that is no map: an expression has made it of a struct type.
+    ``value[name]`` is a field, or raises KeyError; ``name in value`` is what has() says."""
+
+    __slots__ = ()
+
+    def __getitem__(self, name: str) -> Any:
+        raise NotImplementedError
+
+    def __contains__(self, name: object) -> bool:
+        raise NotImplementedError
+
+
 _TYPES: Final[dict[type, Type]] = {
     type(None): NULL,
     bool: BOOL,

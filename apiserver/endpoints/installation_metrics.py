@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from apiserver.audit import counts as audit
 from apiserver.cel.kubernetes import timings
-from apiserver.endpoints import identity_metrics
+from apiserver.endpoints import identity_metrics, security_metrics
 from apiserver.endpoints.metric_types import Foreign, ForeignHistogram, Metrics
 from apiserver.kinds.declarative import run as declarative
 from apiserver.registry import conversion
@@ -20,6 +20,7 @@ def add(metrics: Metrics) -> None:
     _add_audit(metrics)
     _add_rules(metrics)
     identity_metrics.add(metrics)
+    security_metrics.add(metrics)
 
 
 def _add_audit(metrics: Metrics) -> None:

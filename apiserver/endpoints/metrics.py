@@ -12,7 +12,6 @@ so that nobody can fill the memory with series. Source: k8s.io/apiserver ``endpo
 from __future__ import annotations
 
 import operator
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -216,7 +215,6 @@ def snapshot(number: int) -> Snapshot:
 
 
 _READING = frozenset({"GET", "LIST"})
-_UNAVAILABLE = re.compile(r"unavailable in v(\d+\.\d+)")
 
 
 class _Counts(NamedTuple):
@@ -367,8 +365,7 @@ def _dry_run(request: ApiRequest) -> str:
 
 def _record_deprecated(families: Families, request: ApiRequest, served: ServedVersion) -> None:
     info = request.info
-    match = _UNAVAILABLE.search(served.deprecated)
-    labels = (info.group, info.version, info.resource, info.subresource, match[1] if match else "")
+    labels = (info.group, info.version, info.resource, info.subresource, served.removed_release)
     if families.room(families.deprecated, labels):
         families.deprecated.set(labels, 1)
 

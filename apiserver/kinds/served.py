@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -17,6 +18,7 @@ from apiserver.schema.types import Schema
 
 OWN_PLACE = GroupResource("", "")
 _KNOWN_REVIEWS = ("v1", "v1beta1")
+_UNAVAILABLE = re.compile(r"unavailable in v(\d+\.\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,12 @@ class ServedVersion:
     deprecated: str = ""
     served: bool = True
     routes: set[tuple[object, ...]] = field(default_factory=set, compare=False, repr=False)
+
+    @property
+    def removed_release(self) -> str:
+        """Of Kubernetes: the first one without this version, "" where there is none yet."""
+        match = _UNAVAILABLE.search(self.deprecated)
+        return match[1] if match else ""
 
     @property
     def unprepared(self) -> int:

@@ -63,6 +63,15 @@ _TEXTS = (
 """Parameters of lists, and the members that hold their first values as they are."""
 
 
+def read_version(query: Query) -> str:
+    """The resourceVersion that a GET of one object asks for. Raises BadRequest where the query asks
+    for an export, which is no more: an object with everything would be taken for one without its
+    status."""
+    if _optional_bool(query, "export"):
+        raise BadRequest("the export parameter, deprecated since v1.14, is no longer supported")
+    return first(query, "resourceVersion")
+
+
 @dataclass(slots=True)
 class ListOptions:
     """Of LIST and watch. timeout_seconds: None where the client does not say; what then holds is in

@@ -57,6 +57,7 @@ async def patch(
         authorize_create,
         patch.options.as_object(),
         verb="patch",
+        applies=patch.is_apply,
     )
     return await update(registry, scope, change_of(scope, patch), request)
 

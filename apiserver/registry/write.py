@@ -37,20 +37,22 @@ from apiserver.registry.targets import Target
 from apiserver.registry.translate import storage_errors
 from apiserver.registry.versions import to_store, with_manager
 from apiserver.schema.empties import in_template_metadata, with_empties
-from apiserver.storage.errors import StorageError
+from apiserver.storage.errors import ObjectTooLarge, StorageError
 
 
 @value(frozen=True, slots=True)
 class Request:
     """What is asked of a write beside the object. manager: the field manager; authorize_create: to
     be awaited before a PUT or an apply of an absent object creates it, raises Forbidden; options:
-    as the client sent them (`WriteOptions.as_object`); verb: of a change, "update" or "patch"."""
+    as the client sent them (`WriteOptions.as_object`); verb: of a change, "update" or "patch";
+    applies: whether it is a server-side apply."""
 
     manager: str
     dry_run: bool = False
     authorize_create: Callable[[], Awaitable[None]] | None = None
     options: Object = field(default_factory=dict)
     verb: str = "update"
+    applies: bool = False
 
 
 @dataclass(slots=True)
@@ -230,8 +232,21 @@ async def commit(
     *,
     passing: tuple[type[StorageError], ...] = (),
 ) -> Stored:
-    """Stores it, if what is stored is still at version ``expected`` (0: absent). Raises ApiError,
-    and the errors ``passing``."""
+    """Stores it, if what is stored is still at version ``expected`` (0: absent). An object that is
+    too large with its managedFields is stored without them, unless somebody applies it
+    (k8s.io/apiserver ``endpoints/handlers/{create,update,patch}.go``). Raises ApiError, and the
+    errors ``passing``."""
+    try:
+        return await _commit(w, form, expected, (*passing, ObjectTooLarge))
+    except ObjectTooLarge:
+        if not w.request.applies and w.new["metadata"].pop("managedFields", None):
+            form = await encode(w)
+        return await _commit(w, form, expected, passing)
+
+
+async def _commit(
+    w: Writing, form: Form, expected: int, passing: tuple[type[StorageError], ...]
+) -> Stored:
     scope, obj = w.scope, w.new
     resource = scope.resource
     key = scope.key(obj["metadata"]["name"])

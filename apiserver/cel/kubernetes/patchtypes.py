@@ -12,22 +12,30 @@ from apiserver.cel.errors import EvalError
 from apiserver.cel.scalars import Duration, Timestamp
 from apiserver.cel.timestamps import format_seconds, format_timestamp
 from apiserver.cel.types import DYN, STRING, Type, struct_type
-from apiserver.cel.values import equal, type_of
+from apiserver.cel.values import Fields, equal, type_of
 from apiserver.golang.strconv import go_quote
 
 OBJECT_TYPE: Final = struct_type("Object")
 JSON_PATCH_TYPE: Final = struct_type("JSONPatch")
 _UNSPECIFIED: Final = Type("unspecified", "")
+_TEXTS: Final = ("op", "path", "from")
 
 
-class ObjectValue:
-    """A value of type Object or Object.path; fields hold CEL values."""
+class ObjectValue(Fields):
+    """A value of type Object or Object.path; fields hold CEL values. Who selects an object from it
+    gets a map."""
 
     __slots__ = ("cel_type", "fields")
 
     def __init__(self, name: str, fields: dict[str, Any]) -> None:
         self.cel_type = struct_type(name)
         self.fields = fields
+
+    def __getitem__(self, name: str) -> Any:
+        return _as_map(self.fields[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.fields
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -40,14 +48,21 @@ class ObjectValue:
         return hash(self.cel_type)
 
 
-class JsonPatchValue:
-    """One operation. value is present only when it was given."""
+class JsonPatchValue(Fields):
+    """One operation. value is present only when it was given; the others are texts, which are
+    present unless they are empty."""
 
     __slots__ = ("fields",)
     cel_type: Final = JSON_PATCH_TYPE
 
     def __init__(self, fields: dict[str, Any]) -> None:
-        self.fields = fields
+        self.fields = {name: value for name, value in fields.items() if name == "value" or value}
+
+    def __getitem__(self, name: str) -> Any:
+        return self.fields.get(name, "") if name in _TEXTS else self.fields[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.fields
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, JsonPatchValue) and equal(self.fields, other.fields)
@@ -73,9 +88,7 @@ class _JsonPatchStruct:
     def field(self, name: str) -> Field | None:
         """Every name is a field; an unknown one has no type, so that nothing can be assigned to
         it."""
-        type_ = (
-            STRING if name in ("op", "path", "from") else DYN if name == "value" else _UNSPECIFIED
-        )
+        type_ = STRING if name in _TEXTS else DYN if name == "value" else _UNSPECIFIED
         return Field(type_, name)
 
     def make(self, fields: dict[str, Any]) -> JsonPatchValue:
@@ -85,6 +98,16 @@ class _JsonPatchStruct:
                     f"unexpected type {type_of(value).name} for JSONPatchType '{name}' field"
                 )
         return JsonPatchValue(fields)
+
+
+def _as_map(value: Any) -> Any:
+    if isinstance(value, ObjectValue):
+        return {name: _as_map(field) for name, field in value.fields.items()}
+    if isinstance(value, list):
+        return [_as_map(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _as_map(item) for key, item in value.items()}
+    return value
 
 
 def patch_struct(name: str) -> StructType | None:

@@ -12,11 +12,12 @@ from apiserver.cel.plan.planner import Code, Frame, Planner, Run, static_type
 from apiserver.cel.scalars import Uint
 from apiserver.cel.syntax.ast import Call, Expr, Literal, Select
 from apiserver.cel.types import Type, is_optional
-from apiserver.cel.values import NONE, Joined, Optional, type_of
+from apiserver.cel.values import NONE, Fields, Joined, Optional, type_of
 from apiserver.golang.strconv import format_float
 
 _MISSING: Any = object()
 _KEYS: Final = frozenset({bool, int, Uint, float, str})
+_WITH_MEMBERS: Final = (Mapping, list, Joined, Fields)
 
 
 def source_name(planner: Planner, operand: Type, field: str) -> str:
@@ -146,7 +147,7 @@ def _presence(planner: Planner, operand: Code, type_: Type, field: str, cost: in
                 f[0] -= 1
                 return False
             value = value.value
-        if type(value) is dict or isinstance(value, Mapping):
+        if type(value) is dict or isinstance(value, Mapping | Fields):
             return field in value
         if isinstance(value, list | Joined):
             _integer(field)
@@ -251,7 +252,7 @@ def find(value: Any, key: Any) -> Any:
     has no members."""
     if type(key) not in _KEYS:
         raise EvalError(f"invalid qualifier type: {go_native_type(key)}")
-    if type(value) is dict or isinstance(value, Mapping):
+    if type(value) is dict or isinstance(value, Mapping | Fields):
         try:
             return value[key]
         except KeyError:
@@ -284,9 +285,7 @@ def _of_optional(f: Frame, value: Optional, key: Any, cost: int, strict: bool) -
         f[0] -= cost
         return NONE
     member = (
-        find(value.value, key)
-        if strict or isinstance(value.value, Mapping | list | Joined)
-        else _MISSING
+        find(value.value, key) if strict or isinstance(value.value, _WITH_MEMBERS) else _MISSING
     )
     if member is _MISSING:
         f[0] -= 1
@@ -300,7 +299,7 @@ def if_present(f: Frame, value: Any, key: Any, strict: bool) -> Any:
         if not value.present:
             return NONE
         value = value.value
-    if not strict and type(value) is not dict and not isinstance(value, Mapping | list | Joined):
+    if not strict and type(value) is not dict and not isinstance(value, _WITH_MEMBERS):
         return NONE
     member = find(value, key)
     if member is _MISSING:

@@ -27,6 +27,7 @@ log = logging.getLogger("polyplane.audit")
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _MOST_HOPS = 16
 _NOBODY = User("")
+DEPRECATED, REMOVED = "k8s.io/deprecated", "k8s.io/removed-release"
 
 
 def begin(server: Server, request: ApiRequest, asked: Attributes) -> None:
@@ -44,6 +45,12 @@ def acts_as(request: ApiRequest, user: User) -> None:
     """The request acts as somebody else than who sends it."""
     if request.trail is not None:
         request.trail.acting, request.trail.constraint = user, request.constraint
+
+
+def found(request: ApiRequest) -> None:
+    """It is known which version the request is for (`ApiRequest.served`)."""
+    if request.trail is not None:
+        _note_deprecation(request.trail, request)
 
 
 def started(server: Server, request: ApiRequest) -> None:
@@ -107,9 +114,17 @@ def _trail(request: ApiRequest, verdict: Verdict) -> Trail:
         received=request.received,
     )
     trail.annotations.update(request.notes)
+    _note_deprecation(trail, request)
     if trail.keeps_request:
         trail.sent = request.sent_json
     return trail
+
+
+def _note_deprecation(trail: Trail, request: ApiRequest) -> None:
+    if request.served is not None and request.served.deprecated:
+        trail.annotate(DEPRECATED, "true")
+        if release := request.served.removed_release:
+            trail.annotate(REMOVED, release)
 
 
 def _answered(trail: Trail, response: BytesResponse) -> bytes | None:

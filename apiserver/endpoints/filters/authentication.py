@@ -109,8 +109,9 @@ async def _sender(server: Server, request: ApiRequest, tenant: Tenant, secret: s
     request.secret = secret
     try:
         identity = await identify(server, tenant, secret)
-    except Refused:
-        identity = None
+    except Refused as refusal:
+        request.notes = refusal.notes
+        raise Unauthorized from None
     if identity is None:
         raise Unauthorized
     if identity.warning:

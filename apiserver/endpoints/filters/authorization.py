@@ -121,11 +121,15 @@ def _note_verb(request: ApiRequest, verb: str) -> None:
 
 
 UNSAFE = "unsafe-delete-ignore-read-errors"
+UNSAFE_NOTE = "apiserver.k8s.io/unsafe-delete-ignore-read-error"
+"""Annotation of audit entries."""
 
 
 async def authorize_unsafe(server: Server, request: ApiRequest) -> None:
     """The second question of a DELETE with ignoreStoreReadErrorWithClusterBreakingPotential. Raises
     Forbidden."""
+    if request.trail is not None:
+        request.trail.annotate(UNSAFE_NOTE, "")
     decision = await _decide_as(server, request, UNSAFE)
     if not decision.allowed:
         raise Forbidden(

@@ -11,6 +11,7 @@ from django.http.response import HttpResponseBase
 
 from apiserver.aggregation.backends import Backend
 from apiserver.endpoints.encode import LateResponse
+from apiserver.endpoints.filters import auditing
 from apiserver.endpoints.request import ApiRequest, Send
 from apiserver.endpoints.respond import not_found
 from apiserver.endpoints.server import Server
@@ -78,6 +79,7 @@ async def _serve(server: Server, request: ApiRequest, send: Send) -> HttpRespons
     request.warnings, request.served = scope.warnings, scope.served
     if scope.served.deprecated:
         scope.warn(scope.served.deprecated)
+        auditing.found(request)
     try:
         response = await view_of(scope)(request, server=server, send=send, scope=scope)
         return await response.encoded() if isinstance(response, LateResponse) else response

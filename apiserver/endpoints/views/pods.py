@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -170,6 +170,15 @@ class _Changed(Exception):
         self.conflict = conflict
 
 
+def _dry_run(asked: Sequence[str], held: Sequence[str]) -> tuple[str, ...]:
+    """What the query says of a dry run and what the eviction says. Raises PlainError where they
+    disagree."""
+    if asked and held and list(asked) != list(held):
+        both = " and ".join(f"[{' '.join(said)}]" for said in (asked, held))
+        raise PlainError(f"Non-matching dry-run options in request and content: {both}")
+    return tuple(held or asked)
+
+
 class EvictionView(PodView):
     """POST to pods/NAME/eviction: a delete that respects disruption budgets."""
 
@@ -187,8 +196,9 @@ class EvictionView(PodView):
             why = "can not be set for pod eviction, try after removing the option"
             wrong = [invalid(FieldPath("deleteOptions").child(UNSAFE), True, why)]
             raise Invalid(GroupKind("policy", "Eviction"), self.scope.name, wrong)
-        if options.dry_run:
-            delete_options.dry_run_values = ("All",)
+        delete_options.dry_run_values = _dry_run(
+            self.request.query.get("dryRun", ()), delete_options.dry_run_values
+        )
         await validate()
         for attempt in range(_EVICTIONS):
             try:

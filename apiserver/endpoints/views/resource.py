@@ -16,7 +16,7 @@ from apiserver.endpoints.filters.authorization import authorize_create, authoriz
 from apiserver.endpoints.request import ApiRequest, Send
 from apiserver.endpoints.server import Server
 from apiserver.endpoints.views.base import KubernetesView
-from apiserver.errors import MethodNotAllowed
+from apiserver.errors import BadRequest, MethodNotAllowed
 from apiserver.fieldmanager.names import manager_name
 from apiserver.registry import (
     answers,
@@ -32,7 +32,7 @@ from apiserver.registry.changes import Replace
 from apiserver.registry.create import create
 from apiserver.registry.mutation import drop_doubled_owners
 from apiserver.registry.objectmeta import check_name, ensure_namespace
-from apiserver.registry.options import ListOptions, WriteOptions, first
+from apiserver.registry.options import ListOptions, WriteOptions, read_version
 from apiserver.registry.patchtypes import Applying, PatchType
 from apiserver.registry.scope import Scope
 from apiserver.registry.selection import Selection
@@ -61,9 +61,7 @@ class ResourceView(KubernetesView):
         if not self.scope.name or self.request.info.verb == "watch":
             return await self._list()
         kind = encode.accepted(self.request, self.scope)
-        stored = await reading.get(
-            self.registry, self.scope, first(self.request.query, "resourceVersion")
-        )
+        stored = await reading.get(self.registry, self.scope, read_version(self.request.query))
         return encode.object_response(self.request, self.scope, kind, stored)
 
     async def _list(self) -> HttpResponseBase | None:
@@ -79,9 +77,13 @@ class ResourceView(KubernetesView):
         return encode.list_response(self.request, self.registry, scope, kind, listing)
 
     async def _selected(self, options: ListOptions) -> Selection:
-        """What the kind does not know may be a field that the tenant has declared."""
+        """What the kind does not know may be a field that the tenant has declared. Raises
+        BadRequest where the path of a watch names another object than the selector."""
         if options.field_selector:
-            return await indexes.select(self.registry, self.scope, options)
+            chosen = await indexes.select(self.registry, self.scope, options)
+            if self.scope.name and chosen.name != self.scope.name:
+                raise BadRequest("fieldSelector metadata.name doesn't match requested name")
+            return chosen
         return selection.parse(self.scope.resource, self.scope.version, options)
 
     # --- writing ----------------------------------------------------------------------------------

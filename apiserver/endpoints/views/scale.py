@@ -14,7 +14,7 @@ from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.views.resource import ResourceView
 from apiserver.meta.objects import Object
 from apiserver.registry import patching, reading, scaling
-from apiserver.registry.options import WriteOptions, first
+from apiserver.registry.options import WriteOptions, read_version
 from apiserver.registry.result import Stored
 from apiserver.registry.update import update
 from apiserver.registry.write import Request
@@ -35,9 +35,7 @@ class ScaleView(ResourceView):
 
     async def get(self, request: ApiRequest) -> HttpResponseBase | None:
         kind = encode.accepted(self.request, self.scope)
-        stored = await reading.get(
-            self.registry, self.scope, first(self.request.query, "resourceVersion")
-        )
+        stored = await reading.get(self.registry, self.scope, read_version(self.request.query))
         return self._response(kind, stored)
 
     async def put(self, request: ApiRequest) -> HttpResponseBase | None:
@@ -59,7 +57,9 @@ class ScaleView(ResourceView):
             if patch.is_apply
             else partial(scaling.scaled, self.scope, rescale=self._patch(patch))
         )
-        return await self._write(kind, patch.options, make, uid_is_precondition=False)
+        return await self._write(
+            kind, patch.options, make, uid_is_precondition=False, applies=patch.is_apply
+        )
 
     def _patch(self, patch: patching.Patch) -> scaling.Rescale:
         """What a JSON, merge or strategic merge patch makes of a Scale."""
@@ -79,8 +79,11 @@ class ScaleView(ResourceView):
         make: Make,
         *,
         uid_is_precondition: bool,
+        applies: bool = False,
     ) -> HttpResponseBase:
-        request = Request(self.manager(options), options.dry_run, options=options.as_object())
+        request = Request(
+            self.manager(options), options.dry_run, options=options.as_object(), applies=applies
+        )
         change = scaling.Scaled(
             lambda old: make(old, request.manager), uid_is_precondition=uid_is_precondition
         )

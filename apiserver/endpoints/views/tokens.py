@@ -14,7 +14,7 @@ from django.http.response import HttpResponseBase
 
 from admission.attributes import Attributes
 from apiserver.authn.accountclaims import Ref
-from apiserver.authn.serviceaccounts import RESOURCES
+from apiserver.authn.serviceaccounts import RESOURCES, credential_of
 from apiserver.endpoints import bodies, encode
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.views.resource import ResourceView
@@ -29,6 +29,9 @@ from apiserver.registry.options import WriteOptions, options_of
 from apiserver.registry.result import Stored
 from apiserver.schema import builtin
 
+ISSUED = "authentication.kubernetes.io/issued-credential-id"
+MISMATCH = "authentication.k8s.io/token-request-uid-mismatch"
+"""Annotations of audit entries."""
 _API_VERSION = token_request.KIND.api_version
 _FIELDS = FieldManager(
     token_request.KIND.kind, lambda _: builtin.schema_for(token_request.KIND), lambda obj, _: obj
@@ -80,6 +83,7 @@ class TokenView(ResourceView):
             asked, account, audiences, format_time(scope.now), strict=strictly
         ):
             scope.warn(text)
+            self._note(MISMATCH, text.rpartition(" but ")[0])
         token_request.validate_token_request(asked)
         attributes.object = asked
         lookup = self.registry.lookup(scope.tenant, scope.asker(0))
@@ -90,9 +94,14 @@ class TokenView(ResourceView):
         token = await tokens.issue(
             scope.tenant, account, spec["audiences"], bound, seconds, scope.now
         )
+        self._note(ISSUED, credential_of(token))
         asked["metadata"] = scope.resource.ordered_metadata(asked["metadata"])
         expires = format_time(scope.now + timedelta(seconds=seconds))
         asked["status"] = {"token": token, "expirationTimestamp": expires}
+
+    def _note(self, annotation: str, text: str) -> None:
+        if self.scope.trail is not None:
+            self.scope.trail.annotate(annotation, text)
 
     async def _bound(self, ref: Object | None) -> dict[str, Ref]:
         """By the names of the claims: what the request wants the token to be bound to, and the node

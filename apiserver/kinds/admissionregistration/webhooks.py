@@ -64,9 +64,6 @@ def _errors(hooks: list[Object], mutating: bool) -> c.Errors:
     for i, hook in enumerate(hooks):
         path, name = FieldPath("webhooks").at(i), hook.get("name", "")
         yield from _name(name, path.child("name"))
-        if name and name in seen:
-            yield duplicate(path.child("name"), name)
-        seen.add(name)
         for j, rule in enumerate(hook.get("rules") or []):
             yield from rules.rule_errors(rule, path.child("rules").at(j))
         yield from _policies(hook, path, mutating)
@@ -79,6 +76,9 @@ def _errors(hooks: list[Object], mutating: bool) -> c.Errors:
         yield from _review_versions(
             hook.get("admissionReviewVersions") or [], path.child("admissionReviewVersions")
         )
+        if name and name in seen:
+            yield duplicate(path.child("name"), name)
+        seen.add(name)
 
 
 def _name(name: str, path: FieldPath) -> c.Errors:

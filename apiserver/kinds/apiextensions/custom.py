@@ -96,6 +96,10 @@ class CustomVersion(ServedVersion):
         return self.source.schema
 
     @property
+    def removed_release(self) -> str:
+        return ""  # the text of the warning is its author's
+
+    @property
     def unprepared(self) -> int:
         return self.source.unused
 

@@ -10,8 +10,8 @@ from apiserver.golang.strconv import go_quote
 from apiserver.kinds.common import checks as c
 from apiserver.meta import names
 
-_LONGEST_PATH = 253 + 63 + 1
-_LONGEST = 253 + _LONGEST_PATH + 1
+_LONGEST = 253 + len("/") + 63 + len(".") + 253
+"""Bytes: a domain, a namespace and a name. A short domain leaves more for the path."""
 
 
 def signer_name_errors(name: str, path: FieldPath) -> c.Errors:
@@ -34,8 +34,6 @@ def signer_name_errors(name: str, path: FieldPath) -> c.Errors:
             path, domain, "should be a domain with at least two segments separated by dots"
         )
     yield from _labels(rest, path, names.dns1123_subdomain)
-    if len(rest) > _LONGEST_PATH:
-        yield too_long(path, _LONGEST_PATH)
     if len(name) > _LONGEST:
         yield too_long(path, _LONGEST)
 

@@ -59,6 +59,18 @@ def total(spec: Spec, kind: str) -> Amounts:
     return running
 
 
+def whole(spec: Spec, kind: str) -> Amounts:
+    """What the pod says for itself, or its containers' sum, and the overhead of its runtime (on
+    limits only where there is one)."""
+    amount = {**total(spec, kind), **amounts(spec, kind)}
+    for name, text in (spec.get("overhead") or {}).items():
+        if name in amount:
+            amount[name] = amount[name] + parse_quantity(text)
+        elif kind == "requests":
+            amount[name] = parse_quantity(text)
+    return amount
+
+
 def _add(into: Amounts, more: Amounts) -> None:
     for name, value in more.items():
         into[name] = into[name] + value if name in into else value

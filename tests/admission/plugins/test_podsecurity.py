@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from admission.attributes import Attributes
 from admission.plugins import podsecurity
 from admission.plugins.podsecurity import NAMESPACES, PODS, Configuration, PodSecurity
+from admission.podsecurity import counts
 from apiserver.errors import Forbidden, InternalError, Invalid
 from apiserver.meta.gvk import GroupResource, GroupVersionKind, GroupVersionResource
 from apiserver.meta.objects import Object
@@ -198,3 +200,132 @@ async def test_labels_of_an_exempt_namespace_are_said_to_be_ignored() -> None:
         'namespace "free" is exempt from Pod Security, and the policy (enforce=baseline:latest, '
         "audit=restricted:v1.2) will be ignored"
     ]
+
+
+async def counted(
+    request: Attributes, world: World, plugin: PodSecurity | None = None
+) -> list[tuple[str, ...]]:
+    """What a request adds to."""
+    kept = (counts.EVALUATIONS, counts.EXEMPTIONS, counts.ERRORS)
+    before = [dict(values) for values in kept]
+    with suppress(Forbidden, InternalError):
+        await warnings(request, world, plugin)
+    return [
+        key
+        for values, was in zip(kept, before, strict=True)
+        for key, number in values.items()
+        for _ in range(round(number - was.get(key, 0)))
+    ]
+
+
+LABELS = {"enforce": "baseline", "audit": "restricted", "audit-version": "v1.20"}
+DEPLOYMENT = {"metadata": {"name": "d"}, "spec": {"template": pod()}}
+
+
+@pytest.mark.parametrize(
+    ("request_", "labels", "added"),
+    [
+        (asked(PODS, pod()), {}, ["allow privileged latest enforce create pod "]),
+        (
+            asked(PODS, pod()),
+            {"enforce": "privileged", "enforce-version": "v1.9", "warn": "baseline"},
+            [
+                "allow privileged latest enforce create pod ",
+                "deny baseline latest warn create pod ",
+            ],
+        ),
+        (
+            asked(PODS, pod(), pod(containers=[]), subresource="resize"),
+            LABELS,
+            [
+                "deny baseline latest enforce update pod resize",
+                "deny restricted v1.20 audit update pod resize",
+            ],
+        ),
+        (
+            asked(DEPLOYMENTS, DEPLOYMENT),
+            {"warn": "baseline", "warn-version": "v1.99"},
+            ["deny baseline future warn create controller "],
+        ),
+        (asked(DEPLOYMENTS, DEPLOYMENT), {}, []),
+        (asked(PODS, pod(), pod()), {"enforce": "baseline"}, []),
+        (asked(NAMESPACES, namespace_of(LABELS)), {}, []),
+        (
+            asked(PODS, {"metadata": {"name": "p"}, "spec": {}}),
+            {"enforce": "baseline"},
+            ["allow baseline latest enforce create pod "],
+        ),
+    ],
+)
+async def test_evaluations_are_counted(
+    request_: Attributes, labels: dict[str, str], added: list[str]
+) -> None:
+    found = await counted(request_, World(ns=labels))
+    assert sorted(" ".join(key) for key in found) == added
+
+
+@pytest.mark.parametrize(
+    ("request_", "added"),
+    [
+        (asked(PODS, pod(), user="root"), "create pod "),
+        (asked(DEPLOYMENTS, DEPLOYMENT, DEPLOYMENT, namespace="free"), "update controller "),
+        (asked(PODS, pod(runtimeClassName="vm")), "create pod "),
+        (
+            asked(
+                DEPLOYMENTS,
+                {"metadata": {"name": "d"}, "spec": {"template": pod(runtimeClassName="vm")}},
+            ),
+            "create controller ",
+        ),
+    ],
+)
+async def test_exemptions_are_counted(request_: Attributes, added: str) -> None:
+    world = World(ns={"enforce": "baseline", "warn": "baseline"}, free={"warn": "baseline"})
+    found = await counted(request_, world, PodSecurity(EXEMPT))
+    assert [" ".join(key) for key in found] == [added]
+
+
+async def test_tenants_choose_no_number_of_series(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counts, "EVALUATIONS", {("one",): 1.0})
+    monkeypatch.setattr(counts, "_MOST", 1)
+    for version in ("v1.5", "v1.6"):
+        labels = {"warn": "baseline", "warn-version": version}
+        await warnings(asked(DEPLOYMENTS, DEPLOYMENT), World(ns=labels))
+    one_too_many = ("deny", "baseline", "", "warn", "create", "controller", "")
+    assert {("one",): 1, one_too_many: 2} == counts.EVALUATIONS
+
+
+@pytest.mark.parametrize(
+    ("request_", "resource"),
+    [(asked(PODS, pod()), "pod"), (asked(DEPLOYMENTS, DEPLOYMENT), "controller")],
+)
+async def test_labels_that_were_wrong_before_are_told_of(
+    request_: Attributes, resource: str
+) -> None:
+    """Of levels that are looked at: none may hold but for the error."""
+    one = f'metadata.labels[{PREFIX}audit]: Invalid value: "x": must be one of privileged, baseline'
+    other = (
+        f'metadata.labels[{PREFIX}warn]: Invalid value: "y": must be one of privileged, baseline'
+    )
+    found = await counted(request_, World(ns={"audit": "x", "warn": "y"}))
+    assert ("false", "create", resource, "") in found
+    said = f"Failed to parse policy: [{one}, restricted, {other}, restricted]"
+    assert request_.audit[f"{PREFIX}error"] == said
+
+
+@pytest.mark.parametrize(
+    ("request_", "resource", "said"),
+    [
+        (asked(PODS, pod()), "pod", None),
+        (
+            asked(DEPLOYMENTS, DEPLOYMENT),
+            "controller",
+            'failed to lookup namespace "ns": namespaces "ns" not found',
+        ),
+    ],
+)
+async def test_a_namespace_that_is_gone_is_told_of(
+    request_: Attributes, resource: str, said: str | None
+) -> None:
+    assert await counted(request_, World()) == [("true", "create", resource, "")]
+    assert request_.audit.get(f"{PREFIX}error") == said

@@ -171,7 +171,16 @@ async def test_what_failed_has_no_version_and_says_so(world: World) -> None:
         (201, 0),
     ]
     assert await world.head() == head
-    assert entries[1]["data"]["responseStatus"]["reason"] == "AlreadyExists"
+    assert entries[1]["data"]["responseStatus"] == {
+        "metadata": {},
+        "status": "Failure",
+        "message": 'configmaps "a" already exists',
+        "reason": "AlreadyExists",
+        "details": {"name": "a", "kind": "configmaps"},
+        "code": 409,
+    }
+    (cause,) = entries[2]["data"]["responseStatus"]["details"]["causes"]
+    assert (cause["reason"], cause["field"]) == ("FieldValueInvalid", "metadata.name")
 
 
 async def test_refusals_and_unknown_tokens_are_kept_whatever_the_policy_says(

@@ -6,8 +6,9 @@ from typing import Any
 
 import orjson
 
-from apiserver.audit.policy import Level, Verdict
+from apiserver.audit.policy import COMPLETE, Level, Verdict
 from apiserver.audit.trail import TRUNCATED, Trail
+from apiserver.errors import ApiError
 from apiserver.request import parse_request
 from apiserver.storage.interface import ObjectKey
 from apiserver.user import User
@@ -48,3 +49,12 @@ def test_an_object_that_is_nested_deeply_has_a_body() -> None:
         assert TRUNCATED not in trail.annotations
         assert trail.answer(b"[" * 2000 + b"]" * 2000) is None
         assert TRUNCATED in trail.annotations
+
+
+def test_causes_at_any_length_are_left_out() -> None:
+    few, many = ([{"reason": "R", "message": "m"}] * count for count in (2, 200))
+    for causes, told in ((few, {"name": "n", "causes": few}), (many, {"name": "n"})):
+        error = ApiError("m", code=422, details={"name": "n", "causes": causes})
+        trail = Trail(Verdict(Level.METADATA), "t", _INFO, None, audit_id="")
+        event = orjson.loads(trail.event(COMPLETE, 422, error))
+        assert event["responseStatus"]["details"] == told

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -62,9 +61,11 @@ async def test_uses_are_counted_and_noted_by_who_asked_for_the_token() -> None:
 
     async def counted(objects: Objects) -> tuple[list[str], dict[str, str]]:
         """What one use adds to, and what its audit entry says."""
-        before, notes = {kind: counts.LEGACY[kind][()] for kind in counts.LEGACY}, {}
-        with suppress(Refused):
+        before = {kind: counts.LEGACY[kind][()] for kind in counts.LEGACY}
+        try:
             notes = dict((await admitted(objects, token)).notes)
+        except Refused as refused:
+            notes = dict(refused.notes)
         return [kind for kind in before if counts.LEGACY[kind][()] > before[kind]], notes
 
     prefix, robot = "authentication.k8s.io/legacy-token", "system:serviceaccount:ns:robot"
@@ -75,10 +76,11 @@ async def test_uses_are_counted_and_noted_by_who_asked_for_the_token() -> None:
     assert found == (["tokens", "auto_token_uses"], generated)
     marked = Objects(token)
     marked.secret["metadata"]["labels"] = {INVALID_SINCE: "2026-01-01"}
-    assert await counted(marked) == (["tokens", "invalid"], {})
+    invalidated = {prefix: robot, f"{prefix}-invalidated": "s/ns"}
+    assert await counted(marked) == (["tokens", "invalid"], invalidated)
     gone = Objects(token)
     gone.secret = None
-    assert await counted(gone) == (["tokens"], {})
+    assert await counted(gone) == (["tokens"], {prefix: robot})
 
 
 async def test_a_token_says_who_has_it() -> None:

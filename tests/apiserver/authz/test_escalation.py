@@ -106,7 +106,7 @@ async def test_an_update_is_checked_unless_only_garbage_collection_gains() -> No
 async def test_aggregation_needs_everything() -> None:
     gathering = {**role("g"), "aggregationRule": {"clusterRoleSelectors": [{}]}}
     with pytest.raises(
-        Forbidden, match="must have cluster-admin privileges to use an aggregationRule"
+        Forbidden, match="must have cluster-admin privileges to use the aggregationRule"
     ):
         await grant(gathering)
     everything = role("all", rule("*", "*", "*"), urls("*", "*"))

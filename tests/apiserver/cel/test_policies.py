@@ -168,3 +168,35 @@ def test_json_patches() -> None:
         PATCH, "[JSONPatch{operation: 'add'}]", (list_type(JSON_PATCH_TYPE),)
     ).error
     assert "expected type of field 'operation' is '' but provided type is 'string'" in wrong
+
+
+OPERATION = "JSONPatch{op: 'add', path: '/a', from: '/b', value: 1}"
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        f"{OPERATION}.op == 'add' && {OPERATION}.path == '/a' && {OPERATION}.from == '/b'",
+        f"{OPERATION}.value == 1 && dyn({OPERATION}).value == 1",
+        "JSONPatch{}.op == '' && JSONPatch{}.path == '' && JSONPatch{}.from == ''",
+        f"has({OPERATION}.op) && has({OPERATION}.path) && has({OPERATION}.from)",
+        f"has({OPERATION}.value) && has(dyn({OPERATION}).value)",
+        "!has(JSONPatch{}.op) && !has(JSONPatch{op: ''}.op) && !has(JSONPatch{}.value)",
+        "JSONPatch{} == JSONPatch{op: '', path: '', from: ''}",
+        "JSONPatch{op: 'add', value: 1} != JSONPatch{op: 'add', value: '1'}",
+        "JSONPatch{op: 'add'} != JSONPatch{op: 'add', value: 1}",
+        f"[{OPERATION}, JSONPatch{{op: 'test'}}].exists(p, p.op == 'test')",
+        "Object{spec: Object.spec{n: 1}}.spec.n == 1",
+        "Object{spec: Object.spec{n: 1}}.spec == {'n': 1}",
+        "Object{l: [Object.l{n: 1}]}.l[0].n == 1",
+        "has(Object{n: 1}.n) && !has(Object{}.n) && dyn(Object{n: 1}).n == 1",
+    ],
+)
+def test_fields_of_what_a_mutation_makes(expression: str) -> None:
+    result = Evaluation({}).evaluate(compile_policy(PATCH, expression, (BOOL,)))
+    assert (result.error, result.value) == ("", True)
+
+
+def test_a_value_that_an_operation_has_not() -> None:
+    result = Evaluation({}).evaluate(compile_policy(PATCH, "JSONPatch{}.value == 1", (BOOL,)))
+    assert result.error.endswith("no such key: value")

@@ -72,6 +72,18 @@ async def test_a_dry_run_marks_nothing(api: Api) -> None:
     assert "conditions" not in left["status"]
 
 
+async def test_an_eviction_is_a_dry_run_in_one_way(api: Api) -> None:
+    await api.ok("POST", PODS, pod("p"))
+    path, twice = f"{PODS}/p/eviction", eviction("p", dryRun=["All", "All"])
+    status, answer = await api("POST", f"{path}?dryRun=All", twice)
+    said = "Non-matching dry-run options in request and content: [All] and [All All]"
+    assert (status, answer["message"]) == (500, said)
+    for query in ("", "?dryRun=All&dryRun=All"):
+        await api.ok("POST", path + query, twice)
+    await api.ok("POST", f"{path}?dryRun=All", eviction("p", gracePeriodSeconds=0))
+    assert "deletionTimestamp" not in (await api.ok("GET", f"{PODS}/p"))["metadata"]
+
+
 async def test_a_version_that_has_passed_is_a_conflict_and_leaves_no_mark(api: Api) -> None:
     await api.ok("POST", PODS, pod("p"))
     stale = eviction("p", preconditions={"resourceVersion": "1"})

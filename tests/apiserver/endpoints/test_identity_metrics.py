@@ -125,5 +125,10 @@ async def test_they_are_shown_by_upstreams_names(api: Api) -> None:
         "serviceaccount_legacy_manual_token_uses_total ",
         "serviceaccount_legacy_auto_token_uses_total ",
         "serviceaccount_invalid_legacy_auto_token_uses_total ",
+        'pod_security_evaluations_total{decision="allow",policy_level="privileged",'
+        'policy_version="latest",mode="enforce",request_operation="create",resource="pod",'
+        'subresource=""} ',
+        'pod_security_exemptions_total{request_operation="update",resource="controller",'
+        'subresource=""} ',
     ):
         assert f"\n{line}" in text, line

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.storage import tenants
+from apiserver.storage import commit, tenants
 from apiserver.storage.tenants import Limits
 from tests.support.api import Api
 from tests.support.fixtures import in_thread
@@ -70,3 +70,51 @@ async def test_an_object_that_patches_have_made_too_large_is_413(api: Api) -> No
     assert status == 413, str(answer)[:300]
     assert answer["reason"] == "RequestEntityTooLarge"
     assert answer["message"].endswith("limit is 4194304")
+
+
+LONG = {f"{'k' * 100}{i}": "" for i in range(40)}
+"""Keys of which managedFields tell more than the object itself."""
+
+
+@pytest.mark.parametrize("write", ["create", "put", "merge", "json"])
+async def test_an_object_loses_managers_that_make_it_too_large(
+    api: Api, monkeypatch: pytest.MonkeyPatch, write: str
+) -> None:
+    monkeypatch.setattr(commit, "MAX_OBJECT", 7000)
+    body = {"metadata": {"name": "a"}, "data": LONG}
+    if write == "create":
+        made = await api.ok("POST", PATH, body)
+    else:
+        old = await api.ok("POST", PATH, {"metadata": {"name": "a"}, "data": {"k": "v"}})
+        assert old["metadata"]["managedFields"]
+        if write == "put":
+            made = await api.ok("PUT", f"{PATH}/a", body)
+        else:
+            patch = [{"op": "replace", "path": "/data", "value": LONG}]
+            _, made = await api.patch(
+                f"{PATH}/a", patch if write == "json" else {"data": {"k": None, **LONG}}, write
+            )
+    assert made["data"] == LONG and "managedFields" not in made["metadata"]
+    assert await api.ok("GET", f"{PATH}/a") == made
+
+
+async def test_an_apply_keeps_its_managers_or_is_413(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commit, "MAX_OBJECT", 7000)
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": LONG}
+    status, answer = await api.patch(f"{PATH}/a", body, "apply", fieldManager="m")
+    assert (status, answer["reason"]) == (413, "RequestEntityTooLarge")
+    few = {**body, "data": {"k": "v"}}
+    status, answer = await api.patch(f"{PATH}/a", few, "apply", fieldManager="m")
+    assert status == 201 and answer["metadata"]["managedFields"]
+    status, answer = await api.patch(f"{PATH}/a", body, "apply", fieldManager="m")
+    assert status == 413, answer
+
+
+async def test_an_object_that_is_too_large_without_managers_too_is_413(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commit, "MAX_OBJECT", 4000)
+    status, answer = await api("POST", PATH, {"metadata": {"name": "a"}, "data": LONG})
+    assert status == 413 and answer["message"].endswith("limit is 4000")

@@ -248,3 +248,23 @@ async def test_a_token_is_read_before_the_version_beside_it(api: Api, more: str)
         assert "continue key is not valid" in await refusal("none", version)
     for version in ("", "0"):
         assert await refusal(token, version) == "200"
+
+
+@pytest.mark.parametrize(("value", "refused"), [("true", True), ("", True), ("FALSE", False)])
+async def test_nothing_is_exported(api: Api, value: str, refused: bool) -> None:
+    await api.ok("POST", CONFIG_MAPS, config_map())
+    status, answer = await api("GET", f"{CONFIG_MAPS}/x?export={value}")
+    if refused:
+        said = "the export parameter, deprecated since v1.14, is no longer supported"
+        assert (status, answer["message"]) == (400, said)
+    else:
+        assert status == 200
+    assert (await api("GET", f"{CONFIG_MAPS}?export={value}"))[0] == 200
+
+
+@pytest.mark.parametrize("selector", ["metadata.name=y", "metadata.namespace=default"])
+async def test_a_watch_of_one_object_selects_no_other(api: Api, selector: str) -> None:
+    path = CONFIG_MAPS.replace("/v1/", "/v1/watch/") + "/x?timeoutSeconds=1&fieldSelector="
+    status, answer = await api("GET", path + selector.replace("=", "%3D"))
+    said = "fieldSelector metadata.name doesn't match requested name"
+    assert (status, answer["message"]) == (400, said)

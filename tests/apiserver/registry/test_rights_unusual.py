@@ -39,7 +39,7 @@ async def test_gathering_rules_needs_everything(api: Api) -> None:
     path, eve = f"{RBAC}/clusterroles", as_user("eve")
     needs = (
         'clusterroles.rbac.authorization.k8s.io "g" is forbidden: must have '
-        "cluster-admin privileges to use an aggregationRule"
+        "cluster-admin privileges to use the aggregationRule"
     )
     status, answer = await api("POST", path, role("g", None, **GATHERS), **eve)
     assert (status, answer["message"]) == (403, needs)

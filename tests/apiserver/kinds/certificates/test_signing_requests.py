@@ -160,6 +160,9 @@ def test_requests() -> None:
             ["must be a fully qualified domain and path of the form 'example.com/signer-name'"],
         ),
         ("a/b", ["should be a domain with at least two segments separated by dots"]),
+        (f"abc.io/{'a' * 253}.{'a' * 253}", []),
+        (f"abc.io/{'a' * 253}.{'a' * 253}.{'a' * 56}", []),
+        (f"abc.io/{'a' * 253}.{'a' * 253}.{'a' * 57}", ["may not be more than 571 bytes"]),
     ],
 )
 def test_signer_names(name: str, details: list[str]) -> None:
