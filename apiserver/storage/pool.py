@@ -32,6 +32,8 @@ Row = tuple[Any, ...]
 Connection = psycopg.AsyncConnection[Row]
 T = TypeVar("T")
 
+STORE, HINTS = "polyplane", "polyplane-hints"
+"""What connections are called (application_name): the pooled ones, and those outside the pool."""
 _LIVENESS: dict[str, Any] = {
     "connect_timeout": 5,
     "keepalives_idle": 10,
@@ -130,7 +132,7 @@ class Database:
                 "autocommit": True,
                 "prepare_threshold": None,
                 "context": ADAPTERS,
-                "application_name": "polyplane",
+                "application_name": STORE,
                 **_LIVENESS,
             },
         )
@@ -237,7 +239,7 @@ class Database:
             conninfo or self.conninfo,
             autocommit=True,
             prepare_threshold=None,
-            application_name="polyplane-hints",
+            application_name=HINTS,
             **_LIVENESS,
         )
 
