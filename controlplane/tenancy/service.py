@@ -136,8 +136,9 @@ def _near(name: str) -> list[str]:
     """Names of tenants that may be meant, the nearest first: for commands, whose user sees all.
     Only those of about that length are compared, of a hundred thousand within a second."""
     rows = Tenant.objects.annotate(long=Length("name"))
-    names = rows.filter(long__range=(len(name) - 2, len(name) + 2)).values_list("name", flat=True)
-    return difflib.get_close_matches(name, sorted(names), n=3, cutoff=0.7)
+    alike = rows.filter(long__gte=len(name) - 2, long__lte=len(name) + 2)
+    names = sorted(alike.values_list("name", flat=True))
+    return difflib.get_close_matches(name, names, n=3, cutoff=0.7)
 
 
 def one_or_all(name: str) -> list[Tenant]:
