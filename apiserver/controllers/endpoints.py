@@ -88,21 +88,23 @@ class ServiceEndpoints:
         services = await selecting(self._actions, tenant, namespace)
         if not services:
             return None
+        there = {r.key.name: r async for r in self._actions.each(tenant.id, ENDPOINTS, namespace)}
         pods = await pods_in(self._actions, tenant, namespace)
         again = False
         with each_its_turn() as turn:
             for record, service in services:
                 await asyncio.sleep(0)  # many pods take their time
+                stored = there.get(record.key.name)
                 with turn():
-                    again |= not await self._one(tenant, record, service, pods.of(service))
+                    again |= not await self._one(tenant, stored, service, pods.of(service))
         return AGAIN if again else None
 
     async def _one(
-        self, tenant: Tenant, record: Record, service: Object, pods: Sequence[Pod]
+        self, tenant: Tenant, stored: Record | None, service: Object, pods: Sequence[Pod]
     ) -> bool:
-        """False where somebody else has written meanwhile."""
-        key = ObjectKey(*ENDPOINTS, record.key.namespace, record.key.name)
-        stored = await self._actions.registry.store.get(tenant.id, key)
+        """stored: the Service's Endpoints. False where somebody else has written meanwhile."""
+        metadata = service["metadata"]
+        key = ObjectKey(*ENDPOINTS, metadata["namespace"], metadata["name"])
         present = orjson.loads(stored.data) if stored is not None else None
         whole = of_service(service, pods)
         if present is not None and _is_right(present, service, whole):

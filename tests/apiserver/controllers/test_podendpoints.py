@@ -77,14 +77,16 @@ def test_ports_that_a_pod_lacks_are_left_out() -> None:
     [
         ({"app": "web"}, ["a", "b"]),
         ({"app": "web", "tier": "x"}, ["b"]),
+        ({"app": "web", "tier": "y"}, []),
         ({"app": "other"}, []),
         ({}, []),
     ],
 )
 def test_who_is_selected(selector: dict[str, str], found: list[str]) -> None:
-    a, b = pod("a"), pod("b")
+    a, b, c = pod("a"), pod("b"), pod("c")
     b["metadata"]["labels"] = {"app": "web", "tier": "x"}
-    known = [p for p in (pod_of(a), pod_of(b)) if p is not None]
+    c["metadata"]["labels"] = {"app": "none", "tier": "y"}
+    known = [p for p in map(pod_of, (a, b, c)) if p is not None]
     assert [p.name for p in Pods(known).of(service(selector=selector))] == found
     outside = service(selector=selector, type="ExternalName")
     assert Pods(known).of(outside) == []

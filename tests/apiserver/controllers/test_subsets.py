@@ -37,6 +37,13 @@ def at(ip: str, uid: str = "") -> Object:
             ],
             [{"notReadyAddresses": [at("1")], "ports": [HTTP]}],
         ),
+        (
+            [
+                {"notReadyAddresses": [at("1")], "ports": [HTTP]},
+                {"addresses": [at("1")], "ports": [HTTP]},
+            ],
+            [{"notReadyAddresses": [at("1")], "ports": [HTTP]}],
+        ),
         # two pods of one address are two
         (
             [{"addresses": [at("1", "b"), at("1", "a")], "ports": [HTTP]}],
