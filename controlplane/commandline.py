@@ -8,6 +8,7 @@ never as a traceback.
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 from collections.abc import Sequence
@@ -22,6 +23,8 @@ WITHOUT_DATABASE = frozenset(
     | {"collectstatic", "--help", "-h", "--version"}
 )
 """Commands that never open the database, or, as ``up``, take care of it themselves."""
+_UNKNOWN_TO_DJANGO = ("help", "version")
+"""Commands that it does not find where the others are, and so never suggests."""
 OUTPUTS = ("text", "table", "json", "yaml")
 """What `-o` of every command that prints takes; ``table`` is another name of ``text``."""
 
@@ -50,7 +53,19 @@ def _run(words: list[str]) -> None:
 
         sys.stdout.write(f"{commandhelp.overview(os.path.basename(words[0]))}\n")
     else:
+        _check_word(command)
         _execute(command, words)
+
+
+def _check_word(command: str) -> None:
+    """Raises OperatorError for a misspelt word that Django has no suggestion for."""
+    near = difflib.get_close_matches(command, _UNKNOWN_TO_DJANGO, n=1)
+    if not near or command in _UNKNOWN_TO_DJANGO:
+        return
+    from controlplane import commandhelp
+
+    if command not in commandhelp.names():
+        raise OperatorError(f'There is no command "{command}".', f"did you mean {near[0]}?")
 
 
 def _output(program: str, words: list[str]) -> str:

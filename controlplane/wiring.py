@@ -144,6 +144,11 @@ def limits() -> Defaults:
     return Defaults(watches or sys.maxsize, inflight or sys.maxsize)
 
 
+def _shared() -> int | None:
+    """The file that the workers of this machine share, for all that lies in it."""
+    return shared_file(environment.text("BOARD_FD"))
+
+
 class _LeftAlone:
     """`Quotas` for admission, which fill in no status where the tenant has switched the quota
     controller off: it counts by itself, or does without."""
@@ -163,6 +168,7 @@ def _chain(
     home: int,
     client: WebhookClient,
     provision: Provision,
+    shared: int | None,
 ) -> Chain:
     plugins = plugins_in_order(
         _LeftAlone(Quotas(store, catalog), controllers_off(store)),
@@ -171,7 +177,7 @@ def _chain(
         provision,
         admissionplugins.enabled(),
         admissionfile.read(),
-        Buckets(shared_file(environment.text("BOARD_FD")), BUCKETS_AT),
+        Buckets(shared, BUCKETS_AT),
         home,
         PolicyCounts(),
     )
@@ -188,11 +194,11 @@ def make_registry(
     index = index_with(catalog)
     client = webhook_client()
     provision = Provision()
-    board = environment.text("BOARD_FD")
+    shared = _shared()
     registry = Registry(
         store=store,
-        watches=Watches(store, index, board=Board.inherited(board), max_unread=max_unread()),
-        chain=_chain(store, catalog, home, client, provision),
+        watches=Watches(store, index, board=Board.inherited(shared), max_unread=max_unread()),
+        chain=_chain(store, catalog, home, client, provision, shared),
         catalog=catalog,
         manager=managers(),
         hooks={SERVICES: ServiceHook(), ADDRESSES: AddressHook(), DEFINITIONS: DefinitionHook()},
@@ -348,7 +354,7 @@ def _server(
     identities: Identities,
 ) -> Server:
     """What requests are served with, by the settings."""
-    shared = shared_file(environment.text("BOARD_FD"))
+    shared = _shared()
     return Server(
         registry=registry,
         catalog=catalog,

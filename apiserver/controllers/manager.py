@@ -24,39 +24,23 @@ from apiserver.authn.serviceaccounts import AccountTokens
 from apiserver.controllers import names, namespaces, rootca, serviceaccounts, serviceranges
 from apiserver.controllers.accountsecrets import AccountSecrets
 from apiserver.controllers.actions import Actions
-from apiserver.controllers.aggregatedroles import AggregatedRoles
 from apiserver.controllers.batches import Backoff, Batches, SeenReferences
-from apiserver.controllers.bootstrap import BootstrapRoles, LocalServices
-from apiserver.controllers.certificaterequests import RequestApprover, RequestSigner
+from apiserver.controllers.certificaterequests import RequestSigner
 from apiserver.controllers.crd import DefinitionController
-from apiserver.controllers.defaultrange import DefaultRange
-from apiserver.controllers.disruption import DisruptionBudgets
-from apiserver.controllers.fieldindexes import FieldIndexes
-from apiserver.controllers.finishedjobs import FinishedJobs
-from apiserver.controllers.flowschemas import DanglingSchemas
 from apiserver.controllers.frontproxyca import FrontProxyAuthority
 from apiserver.controllers.garbage import GarbageCollector
 from apiserver.controllers.migrationrequests import MigrationRequests
 from apiserver.controllers.ownership import Identity
 from apiserver.controllers.ownlease import OwnLease
 from apiserver.controllers.ownservice import OwnService
-from apiserver.controllers.policystatus import PolicyStatus
 from apiserver.controllers.quotas import QuotaStatus
-from apiserver.controllers.requestcleaner import RequestCleaner
 from apiserver.controllers.rootca import RootCertificate
+from apiserver.controllers.roster import of_every_server
 from apiserver.controllers.servers import Servers
 from apiserver.controllers.serviceaccounts import NAMESPACES, DefaultAccount
 from apiserver.controllers.serviceaddresses import ServiceAddresses
 from apiserver.controllers.serviceranges import ServiceRanges
 from apiserver.controllers.servingtrust import ServingTrust
-from apiserver.controllers.staledisruptions import StaleDisruptions
-from apiserver.controllers.storageprotection import (
-    ClaimProtection,
-    ClassProtection,
-    VolumeProtection,
-)
-from apiserver.controllers.systemnamespaces import SystemNamespaces
-from apiserver.controllers.tokencleaner import TokenCleaner
 from apiserver.controllers.tokenuses import TokenUses
 from apiserver.controllers.turns import turns
 from apiserver.controllers.upkeep import Keeper, TurnedOff, Upkeep
@@ -146,7 +130,7 @@ class Controllers:
         requests have come for since the last call."""
         self._tenant_of = tenant_of
         self._definitions, self._servers = definitions, servers
-        self._relations = Relations(database)
+        self._relations, self._database = Relations(database), database
         self._actions = Actions(registry)
         addresses = Addresses(database)
         self._candidate = candidate = Candidate(database, holder)
@@ -181,29 +165,12 @@ class Controllers:
         registry.protect_ranges = self._protect_ranges
 
     def _keepers(self, registry: Registry, trust: Trust) -> list[Keeper]:
-        keepers: list[Keeper] = [
-            SystemNamespaces(self._actions, self._relations),
-            DefaultAccount(self._actions, self._relations),
+        keepers = [
+            *of_every_server(self._actions, self._relations, self._database),
             RootCertificate(self._actions, self._relations, trust.ca_bundle),
-            PolicyStatus(self._actions, self._relations),
             AccountSecrets(self._actions, self._relations, trust.tokens, trust.ca_bundle),
-            AggregatedRoles(self._actions, self._relations),
-            FinishedJobs(self._actions, self._relations),
-            ClaimProtection(self._actions, self._relations),
-            VolumeProtection(self._actions, self._relations),
-            ClassProtection(self._actions, self._relations),
-            DisruptionBudgets(self._actions, self._relations),
-            StaleDisruptions(self._actions),
-            BootstrapRoles(self._actions, self._relations),
-            LocalServices(self._actions, self._relations),
-            DanglingSchemas(self._actions, self._relations),
-            TokenCleaner(self._actions, self._relations),
-            DefaultRange(self._actions, self._relations),
             self._addresses,
             self._ranges,
-            RequestApprover(self._actions, self._relations),
-            RequestCleaner(self._actions, self._relations),
-            FieldIndexes(self._actions, self._relations),
             QuotaStatus(Quotas(registry.store, registry.catalog), self._relations),
         ]
         if features.enabled("StorageVersionMigrator"):

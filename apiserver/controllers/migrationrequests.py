@@ -55,6 +55,9 @@ _LONGEST = 4096
 """Characters of a reason that an object could not be stored."""
 _MOST = 1000
 """Resources of a tenant that one sweep finds."""
+_UNKNOWN = "resource does not exist in discovery"
+_VERBS = ("update", "patch", "list")
+"""That a resource needs, whose objects are to be migrated."""
 
 
 class MigrationRequests:
@@ -144,12 +147,14 @@ class MigrationRequests:
     ) -> bool:
         """Whether it has ended."""
         name = migration["metadata"]["name"]
-        if await self._find(tenant, group_resource) is None:
-            if now() - parse_time(migration["metadata"]["creationTimestamp"]) < COMING:
-                return False
-            why = f"{group_resource} does not exist in discovery"
-            return await self._end(tenant, name, Failure("", why, True))
-        await self._begin(tenant, name)
+        why = await self._obstacle(tenant, group_resource)
+        if not why or not holds(migration, RUNNING):
+            await self._begin(tenant, name, waits=bool(why))
+        since = parse_time(migration["metadata"]["creationTimestamp"])
+        if why == _UNKNOWN and now() - since < COMING:
+            return False
+        if why:
+            return await self._end(tenant, name, why)
         await self._mark_running(tenant, group_resource, name)
         resource = await self._find(tenant, group_resource)
         if resource is None:
@@ -166,7 +171,19 @@ class MigrationRequests:
             log.info("migration %s of tenant %s waits: %s", name, tenant.name, first.reason)
             return False
         await self._mark_ended(tenant, group_resource, not lasting)
-        return await self._end(tenant, name, lasting[0] if lasting else None)
+        return await self._end(tenant, name, _told(lasting[0]) if lasting else "")
+
+    async def _obstacle(self, tenant: Tenant, group_resource: GroupResource) -> str:
+        """Why none of its objects can be migrated, "" where they can: discovery is asked."""
+        await self._catalog.fresh(tenant)
+        resource = self._catalog.find(tenant, *group_resource)
+        if resource is None:
+            return _UNKNOWN
+        version, served = next((name, v) for name, v in resource.versions.items() if v.served)
+        if not resource.terminating and {*_VERBS} <= {*served.verbs}:
+            return ""
+        which = f"{resource.group}/{version}, Resource={resource.resource}"
+        return f'resource "{which}" does not support discovery operations: [{" ".join(_VERBS)}]'
 
     async def _find(self, tenant: Tenant, group_resource: GroupResource) -> Resource | None:
         """The resource as which its objects are stored: both groups of Events have one."""
@@ -176,13 +193,15 @@ class MigrationRequests:
             return resource
         return self._catalog.stored(resource.storage)
 
-    async def _begin(self, tenant: Tenant, name: str) -> None:
-        """From this version of the tenant on, whatever is written is in today's version."""
+    async def _begin(self, tenant: Tenant, name: str, waits: bool) -> None:
+        """From this version of the tenant on, whatever is written is in today's version. waits: for
+        the resource, of which there is no version yet."""
         head = await self._actions.registry.store.head(tenant.id)
 
         def edit(obj: Object) -> bool:
             status = obj["status"] = dict(obj.get("status") or {})
-            status["resourceVersion"] = status.get("resourceVersion") or str(head)
+            if not waits:
+                status["resourceVersion"] = status.get("resourceVersion") or str(head)
             if not holds(obj, RUNNING) and not _ended(obj):
                 why = ("MigrationRunning", "The migration is running")
                 status["conditions"] = _with(obj, condition(RUNNING, "True", *why, now()))
@@ -190,20 +209,17 @@ class MigrationRequests:
 
         await self._change(tenant, name, edit)
 
-    async def _end(self, tenant: Tenant, name: str, failure: Failure | None) -> bool:
+    async def _end(self, tenant: Tenant, name: str, failure: str) -> bool:
         """Says how it ended, and in the same write that it runs no more (kube-controller-manager's
         migrator and its runner take one each)."""
-        head = await self._actions.registry.store.head(tenant.id)
         end = condition(SUCCEEDED, "True", "StorageVersionMigrationSucceeded", "", now())
-        if failure is not None:
-            what = f"{failure.object}: " if failure.object else ""
-            why = f"migration encountered unhandled error: {what}{failure.reason}"[:_LONGEST]
-            end = condition(FAILED, "True", "StorageVersionMigrationFailed", why, now())
+        if failure:
+            why = ("StorageVersionMigrationFailed", failure[:_LONGEST])
+            end = condition(FAILED, "True", *why, now())
 
         def edit(obj: Object) -> bool:
             if not _ended(obj):
                 status = obj["status"] = dict(obj.get("status") or {})
-                status["resourceVersion"] = status.get("resourceVersion") or str(head)
                 status["conditions"] = _with(obj, end)
                 if holds(obj, RUNNING):
                     over = ("MigrationCompleted", "Migration completed")
@@ -255,6 +271,11 @@ class MigrationRequests:
 def _resource_of(migration: Object) -> GroupResource:
     resource = (migration.get("spec") or {}).get("resource") or {}
     return GroupResource(resource.get("group") or "", resource.get("resource") or "")
+
+
+def _told(failure: Failure) -> str:
+    what = f"{failure.object}: " if failure.object else ""
+    return f"migration encountered unhandled error: {what}{failure.reason}"
 
 
 def _ended(migration: Object) -> bool:

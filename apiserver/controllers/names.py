@@ -33,6 +33,9 @@ VOLUME_PROTECTION = "persistentvolume-protection-controller"
 CLASS_PROTECTION = "volumeattributesclass-protection-controller"
 DISRUPTION = "disruption-controller"
 FIELD_INDEXES = "field-index-controller"
+ENDPOINT_SLICES = "endpointslice-controller"
+ENDPOINTS = "endpoints-controller"
+MIRRORING = "endpointslice-mirroring-controller"
 
 CONTROLLERS = (
     NAMESPACE,
@@ -65,4 +68,7 @@ CONTROLLERS = (
     CLASS_PROTECTION,
     DISRUPTION,
     FIELD_INDEXES,
+    ENDPOINT_SLICES,
+    ENDPOINTS,
+    MIRRORING,
 )

@@ -8,6 +8,7 @@ validators say "characters"; both count bytes.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import secrets
@@ -281,6 +282,13 @@ def random_uid() -> str:
     digits = os.urandom(16).hex()
     variant = "89ab"[int(digits[16], 16) & 3]
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
+
+
+def derived_name(base: str, *about: str) -> str:
+    """A name like those of `generate_name`, the same one for the same."""
+    digest = hashlib.sha256("\0".join(about).encode()).digest()
+    letters = (_ALPHABET[byte % len(_ALPHABET)] for byte in digest[:_RANDOM_LENGTH])
+    return base[:_MAX_BASE_BYTES] + "".join(letters)
 
 
 def generate_name(base: str) -> str:

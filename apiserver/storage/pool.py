@@ -33,6 +33,8 @@ Parameters = Sequence[Any] | Mapping[str, Any]
 Connection = psycopg.AsyncConnection[Row]
 T = TypeVar("T")
 
+STORE, HINTS = "polyplane", "polyplane-hints"
+"""What connections are called (application_name): the pooled ones, and those outside the pool."""
 _LIVENESS: dict[str, Any] = {
     "connect_timeout": 5,
     "keepalives_idle": 10,
@@ -131,7 +133,7 @@ class Database:
                 "autocommit": True,
                 "prepare_threshold": None,
                 "context": ADAPTERS,
-                "application_name": "polyplane",
+                "application_name": STORE,
                 **_LIVENESS,
             },
         )
@@ -256,7 +258,7 @@ class Database:
             conninfo or self.conninfo,
             autocommit=True,
             prepare_threshold=None,
-            application_name="polyplane-hints",
+            application_name=HINTS,
             **_LIVENESS,
         )
 

@@ -196,9 +196,7 @@ class PostgresReader:
         return {GroupResource(group, resource): count for group, resource, count in rows}
 
     async def size(self) -> int:
-        rows = await self.database.read(
-            lambda connection: query(connection, statements.DATABASE_SIZE, {})
-        )
+        rows = await self.database.rows(statements.DATABASE_SIZE, {})
         return int(rows[0][0])
 
     async def _head_within(self, connection: Connection, tenant: int) -> int:

@@ -57,10 +57,9 @@ class Board:
         self._memory = mmap.mmap(fd, SIZE)
 
     @classmethod
-    def inherited(cls, fd: str) -> Board | None:
-        """``fd``: as `shared_file` takes it."""
-        number = shared_file(fd)
-        return None if number is None else cls(number)
+    def inherited(cls, shared: int | None) -> Board | None:
+        """``shared``: what `shared_file` found."""
+        return None if shared is None else cls(shared)
 
     def tell(self, tenant: int, version: int) -> None:
         """One process at a time compares and writes a slot, so that what it says of a tenant never

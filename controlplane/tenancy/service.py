@@ -3,6 +3,7 @@ transaction."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.db.models import F
+from django.db.models.functions import Length
 
 from apiserver.request import TENANCY_GROUP
 from apiserver.storage import tenants as storage
@@ -122,10 +124,21 @@ def get_tenant(name: str) -> Tenant:
     try:
         return Tenant.objects.get(name=name)
     except Tenant.DoesNotExist:
+        near = " or ".join(_near(name))
         raise OperatorError(
             f'There is no tenant "{name}".',
-            "`manage.py tenant list` shows all; `manage.py tenant create NAME` makes one.",
+            (f"did you mean {near}? " if near else "")
+            + "`manage.py tenant list` shows all; `manage.py tenant create NAME` makes one.",
         ) from None
+
+
+def _near(name: str) -> list[str]:
+    """Names of tenants that may be meant, the nearest first: for commands, whose user sees all.
+    Only those of about that length are compared, of a hundred thousand within a second."""
+    rows = Tenant.objects.annotate(long=Length("name"))
+    alike = rows.filter(long__gte=len(name) - 2, long__lte=len(name) + 2)
+    names = sorted(alike.values_list("name", flat=True))
+    return difflib.get_close_matches(name, names, n=3, cutoff=0.7)
 
 
 def one_or_all(name: str) -> list[Tenant]:

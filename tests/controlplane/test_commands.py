@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 from argparse import ArgumentParser, _SubParsersAction
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -19,17 +19,21 @@ from uuid import uuid4
 
 import pytest
 import yaml
+from asgiref.sync import sync_to_async
 from django.core.management import CommandError, call_command, load_command_class
 
+from apiserver.storage import presence
 from apiserver.storage.interface import ObjectKey, Write
 from apiserver.storage.models import TenantHead
 from apiserver.storage.postgres import PostgresStore
 from apiserver.storage.visibility import django_everywhere
 from controlplane import commandhelp, version
 from controlplane.commandline import OUTPUTS, main
+from controlplane.errors import OperatorError
 from controlplane.kubectl import command
 from controlplane.tenancy import service
 from tests.support.installation import MANAGE
+from tests.support.waiting import until_true
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = {
@@ -144,16 +148,43 @@ def test_no_command_loads_the_kinds_before_it_has_to(name: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_misspelt_command_needs_no_database(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("tennant", "list"), "Unknown command: 'tennant'. Did you mean tenant?"),
+        (("versoin",), 'There is no command "versoin".\n  fix: did you mean version?'),
+        (("hlep", "tenant"), 'There is no command "hlep".\n  fix: did you mean help?'),
+    ],
+)
+def test_a_misspelt_command_needs_no_database(
+    tmp_path: Path, words: Sequence[str], said: str
+) -> None:
     environment = {k: v for k, v in os.environ.items() if k != "DATABASE_URL"}
     done = subprocess.run(
-        [*MANAGE, "tennant", "list"],
+        [*MANAGE, *words],
         env={**environment, "POLYPLANE_DATA_DIR": str(tmp_path / "data")},
         capture_output=True,
         text=True,
     )
     assert done.returncode == 1
-    assert "Unknown command: 'tennant'. Did you mean tenant?" in done.stderr
+    assert said in done.stderr
+
+
+def test_a_misspelt_tenant_leads_to_those_that_are_nearest(postgres: str) -> None:
+    for name in ("near-team-a", "near-team-ab", "near-team-of-another-sort"):
+        service.ensure_tenant(name)
+    for words in (
+        ("tenant", "show", "near-teem-a"),
+        ("kubeconfig", "near-teem-a"),
+        ("restored", "--while-running", "--tenant", "near-teem-a"),
+    ):
+        with pytest.raises(OperatorError) as refused:
+            run(*words)
+        assert refused.value.problem == 'There is no tenant "near-teem-a".'
+        assert refused.value.fix.startswith("did you mean near-team-a or near-team-ab? `manage.py")
+    with pytest.raises(OperatorError) as refused:
+        run("tenant", "show", "quite-another-word")
+    assert refused.value.fix.startswith("`manage.py tenant list` shows all")
 
 
 def test_tenants_as_json(postgres: str) -> None:
@@ -238,6 +269,28 @@ def test_after_a_restore_versions_go_on_above_all_that_were_seen(postgres: str) 
     every = {one["tenant"]: int(one["resourceVersion"]) for one in run("restored")}
     assert every.keys() >= {"restored-a", "restored-b"}
     assert every["restored-a"] > after.head
+
+
+async def test_nothing_is_said_to_be_restored_beside_a_server(postgres: str) -> None:
+    """Its history would be gone, and what it remembers would go on."""
+    await sync_to_async(service.ensure_tenant)("restored-c")
+    number = (await sync_to_async(service.get_tenant)("restored-c")).pk
+    restored = sync_to_async(lambda *flags: run("restored", "--tenant", "restored-c", *flags))
+    store = PostgresStore(postgres)
+    await store.open()
+    try:
+        before = await store.head(number)
+        await until_true(lambda: sync_to_async(presence.stores)())
+        with pytest.raises(OperatorError, match="A server uses this database") as refused:
+            await restored()
+        assert "--while-running" in refused.value.fix
+        assert await store.head(number) == before
+        (one,) = await restored("--while-running")
+        assert int(one["resourceVersion"]) == await store.head(number) > before
+    finally:
+        await store.close()
+    await until_true(lambda: sync_to_async(lambda: not presence.stores())())
+    assert await restored()
 
 
 @pytest.mark.parametrize("flag", [["-o", "json"], ["--output=json"], ["-oyaml"]])

@@ -34,9 +34,19 @@ def tenant(postgres: str) -> Iterator[str]:
     yield service.create_tenant("why").name
 
 
+def ended(*words: str, **streams: Any) -> int:
+    """The exit code."""
+    try:
+        call_command("why", *words, **streams)
+    except SystemExit as end:
+        assert isinstance(end.code, int)
+        return end.code
+    return 0
+
+
 def run(tenant: str, *words: str, output: str = "json") -> str:
     out = StringIO()
-    call_command("why", *words, "--tenant", tenant, "-o", output, stdout=out)
+    ended(*words, "--tenant", tenant, "-o", output, stdout=out)
     return out.getvalue()
 
 
@@ -72,6 +82,20 @@ def test_a_no_tells_the_nearest_rules(tenant: str) -> None:
     answer = yaml.safe_load(run(tenant, *words, output="yaml"))
     assert answer == status(tenant, *words)
     assert answer["nearMisses"][0]["lacking"] == ["verbs"]
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_a_no_is_an_exit_code(tenant: str, output: str) -> None:
+    """As of `kubectl auth can-i`, for scripts."""
+    form = ("--tenant", tenant, "-o", output)
+    assert ended("eve", "get", "/version", *form, stdout=StringIO()) == 0
+    assert ended("eve", "delete", "pods", *form, stdout=StringIO()) == 1
+
+
+def test_entries_are_no_question_that_has_a_no(tenant: str, tmp_path: Path) -> None:
+    file = tmp_path / "entries.json"
+    file.write_text(json.dumps(_entry(tenant, "/api/v1/pods", Decision(False))))
+    assert ended("--entries", str(file), stdout=StringIO()) == 0
 
 
 def test_the_authorizers_of_the_settings_are_asked(
@@ -151,7 +175,7 @@ def test_a_question_is_whole(tenant: str, tmp_path: Path) -> None:
 def warned(tenant: str, *words: str) -> tuple[str, str]:
     """The answer's first word, and what is said beside it."""
     out, err = StringIO(), StringIO()
-    call_command("why", *words, "--tenant", tenant, stdout=out, stderr=err)
+    ended(*words, "--tenant", tenant, stdout=out, stderr=err)
     return out.getvalue().partition(":")[0], err.getvalue()
 
 

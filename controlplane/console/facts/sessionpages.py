@@ -6,13 +6,15 @@
 | polyplane:viewers | all | his own |
 | a superuser | all | all |
 
-The rule is that of tokens (`tokenrights`). A session is named by a hash of its key: the key itself
-would open it. Each end and its audit entry are written in one transaction.
+The rule is that of tokens (`tokenrights`). A session is named by its account, among whose sessions
+alone it is looked for, and a hash of its key: the key itself would open it. Each end and its audit
+entry are written in one transaction.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from datetime import timedelta
 
@@ -34,6 +36,7 @@ _MOST = 500
 """Sessions that are shown."""
 _MOST_OWN = 100
 _OTHERS = "others"
+_LIKE_NUMBERS = re.compile(r"[0-9]{1,18}")
 
 
 @asked("GET", role=VIEWERS)
@@ -65,12 +68,13 @@ def one(account: User, request: HttpRequest, name: str) -> Answer:
     that it may not end nobody is told that there is one."""
     if name == _OTHERS:
         return _ended(account, request, _of(account.pk))
-    rows = _open() if account.is_superuser else _of(account.pk)
-    keys = rows.values_list("session_key", flat=True)
-    key = next((key for key in keys.iterator() if _name(key) == name), None)
-    if key is None:
-        raise Refused(404, "there is no such session of yours")
-    return _ended(account, request, rows.filter(session_key=key), this=True)
+    number, _, digest = name.partition("-")
+    if number == str(account.pk) or (account.is_superuser and _LIKE_NUMBERS.fullmatch(number)):
+        rows = _of(int(number))
+        for key in rows.values_list("session_key", flat=True):
+            if _digest(key) == digest:
+                return _ended(account, request, rows.filter(session_key=key), this=True)
+    raise Refused(404, "there is no such session of yours")
 
 
 @asked("DELETE")
@@ -92,7 +96,7 @@ def described(session: AccountSession, request: HttpRequest) -> Answer:
         seconds=settings.SESSION_COOKIE_AGE
     )
     return {
-        "id": _name(session.session_key),
+        "id": _name(session),
         "begun": begun.isoformat(),
         "used": session.used_at.isoformat() if session.used_at else None,
         "address": session.address,
@@ -111,8 +115,10 @@ def _ended(
         rows = rows.exclude(session_key=request.session.session_key)
     with transaction.atomic():
         ended = list(rows.select_for_update())
-        for key, whose in _names(ended).items():
-            record_session(request, peer(request), account.get_username(), whose, _name(key))
+        names = _names(ended)
+        for row in ended:
+            whose = names[row.session_key]
+            record_session(request, peer(request), account.get_username(), whose, _name(row))
         AccountSession.objects.filter(pk__in=[row.pk for row in ended]).delete()
     return {"ended": len(ended)}
 
@@ -139,5 +145,9 @@ def _may_end(account: User, session: AccountSession) -> bool:
     return account.is_superuser or session.account_id == account.pk
 
 
-def _name(key: str) -> str:
+def _name(session: AccountSession) -> str:
+    return f"{session.account_id}-{_digest(session.session_key)}"
+
+
+def _digest(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()[:16]

@@ -39,7 +39,8 @@ class Command(PolyplaneCommand):
     help = (
         "Say whether somebody may do something in a tenant, and by which rule of which role and "
         "binding; where not, which of their rules come nearest. Asks the authorizers that the "
-        "server asks."
+        "server asks. Exit code 1 if the answer is no, as of `kubectl auth can-i`; of --entries "
+        "it is 0, whatever they say."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -84,6 +85,8 @@ class Command(PolyplaneCommand):
         (status,) = [status for status, _ in _answers([(tenant, question)])]
         document = {"tenant": tenant.name, "user": question.user.name, **status}
         self.print(options, document, lambda: "\n".join(_lines(question, status)))
+        if not status["allowed"]:
+            sys.exit(1)
 
 
 def _tenant(name: str) -> Tenant:

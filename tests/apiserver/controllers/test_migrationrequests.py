@@ -81,6 +81,10 @@ async def state(api: Api, name: str, kind: str) -> Object:
             await asyncio.sleep(0.02)
 
 
+def told(status: Object) -> list[tuple[str, str, str]]:
+    return [(c["type"], c["status"], c["message"]) for c in status["conditions"]]
+
+
 async def migrating(api: Api) -> Any:
     """What the definition says of it."""
     found = (await api.ok("GET", CRD))["status"]["conditions"]
@@ -126,16 +130,57 @@ async def test_built_in_objects_are_in_todays_version_already(
 async def test_a_resource_that_nobody_knows_is_waited_for(
     api: Api, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """It runs meanwhile, and has run when it failed; there is no version that it began at."""
     async with working(api, store):
         await ask(api, "early")
+        assert "resourceVersion" not in await state(api, "early", "Running")
         await define(api, None)
-        await state(api, "early", "Succeeded")
-        monkeypatch.setattr(migrationrequests, "COMING", timedelta(0))
+        assert "resourceVersion" in await state(api, "early", "Succeeded")
         await ask(api, "wrong", "gadgets")
+        waiting = await state(api, "wrong", "Running")
+        monkeypatch.setattr(migrationrequests, "COMING", timedelta(0))
         status = await state(api, "wrong", "Failed")
-        assert status["conditions"][0]["message"] == (
-            "migration encountered unhandled error: gadgets.example.com does not exist in discovery"
-        )
+        assert "resourceVersion" not in {**waiting, **status}
+        assert told(status) == [
+            ("Running", "False", "Migration completed"),
+            ("Failed", "True", "resource does not exist in discovery"),
+        ]
+
+
+@pytest.mark.parametrize(
+    ("resource", "group", "which"),
+    [
+        ("componentstatuses", "", "/v1, Resource=componentstatuses"),
+        ("bindings", "", "/v1, Resource=bindings"),
+        (
+            "tokenreviews",
+            "authentication.k8s.io",
+            "authentication.k8s.io/v1, Resource=tokenreviews",
+        ),
+    ],
+)
+async def test_what_is_not_stored_is_not_migrated(
+    api: Api, store: PostgresStore, resource: str, group: str, which: str
+) -> None:
+    async with working(api, store):
+        await ask(api, "m", resource, group)
+        why = f'resource "{which}" does not support discovery operations: [update patch list]'
+        assert told(await state(api, "m", "Failed")) == [
+            ("Running", "False", "Migration completed"),
+            ("Failed", "True", why),
+        ]
+
+
+async def test_what_goes_with_its_definition_is_not_migrated(
+    api: Api, store: PostgresStore
+) -> None:
+    async with working(api, store):
+        await define(api, None)
+        await fill(api, 1)
+        assert (await api.ok("DELETE", CRD))["metadata"]["deletionTimestamp"]
+        await ask(api, "m")
+        _, failed = told(await state(api, "m", "Failed"))
+        assert failed[2].startswith('resource "example.com/v2, Resource=widgets" does not support')
 
 
 async def test_a_webhook_that_fails_is_asked_again(api: Api, store: PostgresStore) -> None:

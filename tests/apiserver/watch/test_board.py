@@ -16,7 +16,7 @@ from apiserver.storage.errors import TooLarge, Unavailable
 from apiserver.storage.interface import ObjectKey
 from apiserver.storage.postgres import PostgresStore
 from apiserver.watch import watches as watches_module
-from apiserver.watch.board import FILE_SIZE, Board, decides, last_deciding
+from apiserver.watch.board import FILE_SIZE, Board, decides, last_deciding, shared_file
 from apiserver.watch.tail import Tail
 from apiserver.watch.watches import Watches
 from tests.support.storage import create, index
@@ -71,13 +71,14 @@ def test_a_slot_that_another_tenant_took_says_nothing(file: IO[bytes]) -> None:
 
 
 def test_only_a_board_is_taken_for_one(file: IO[bytes]) -> None:
-    board = Board.inherited(str(file.fileno()))
+    board = Board.inherited(shared_file(str(file.fileno())))
     assert board is not None
     board.close()
     with tempfile.TemporaryFile() as empty:
-        assert Board.inherited(str(empty.fileno())) is None
-    assert Board.inherited("") is None
-    assert Board.inherited("none") is None
+        assert shared_file(str(empty.fileno())) is None
+    assert shared_file("") is None
+    assert shared_file("none") is None
+    assert Board.inherited(None) is None
 
 
 def test_what_decides_about_requests() -> None:

@@ -41,8 +41,12 @@ def name_of(ask: Ask, key: str) -> str:
     before = AccountSession.objects.get(pk=key)
     named = {row["id"]: row for row in ask(MASTERED, "GET", "sessions")[1]["items"]}
     mine = [n for n, row in named.items() if row["account"] == before.account_id]
-    (name,) = [n for n in mine if n == sessionpages._name(key)]
+    (name,) = [n for n in mine if n == name_as_made(key)]
     return name
+
+
+def name_as_made(key: str) -> str:
+    return sessionpages._name(AccountSession.objects.get(pk=key))
 
 
 def is_open(key: str) -> bool:
@@ -74,10 +78,30 @@ def test_who_ends_whose_session(ask: Ask, people: dict[str, User], who: str, who
     assert is_open(other) is not may
 
 
+def test_one_is_looked_for_among_those_of_its_account(ask: Ask, people: dict[str, User]) -> None:
+    """However many others there are."""
+    name = name_of(ask, opened(people["ann"]))
+    others = {opened(people["owner"]) for _ in range(3)}
+    with CaptureQueriesContext(connection) as captured:
+        assert ask("root", "DELETE", f"sessions/{name}")[0] == 200
+    keys = [q["sql"] for q in captured if '."session_key" AS "' in q["sql"]]
+    assert keys and all(f'"account_id" = {people["ann"].pk}' in sql for sql in keys), captured
+    assert all(map(is_open, others))
+
+
+@pytest.mark.parametrize("name", ["-", "{digest}", "x-{digest}", "{other}-{digest}", "9" * 30])
+def test_what_names_no_session_ends_none(ask: Ask, people: dict[str, User], name: str) -> None:
+    key = opened(people["ann"])
+    _, _, digest = name_of(ask, key).partition("-")
+    named = name.format(digest=digest, other=people["owner"].pk)
+    assert ask("root", "DELETE", f"sessions/{named}")[0] == 404
+    assert is_open(key)
+
+
 def test_nobody_is_asked_for_a_session(ask: Ask, people: dict[str, User]) -> None:
     key = opened(people["ann"])
     assert ask("", "GET", "sessions")[0] == 401
-    assert ask("", "DELETE", f"sessions/{sessionpages._name(key)}")[0] == 401
+    assert ask("", "DELETE", f"sessions/{name_as_made(key)}")[0] == 401
     assert ask("", "DELETE", f"accounts/{people['ann'].pk}/sessions")[0] == 401
     assert is_open(key)
 
@@ -121,7 +145,7 @@ def test_without_an_entry_nothing_is_ended(
         raise DatabaseError("full")
 
     monkeypatch.setattr(sessionpages, "record_session", fails)
-    assert ask("root", "DELETE", f"sessions/{sessionpages._name(key)}")[0] == 503
+    assert ask("root", "DELETE", f"sessions/{name_as_made(key)}")[0] == 503
     assert is_open(key)
 
 
@@ -141,8 +165,8 @@ def test_what_was_used_last_comes_first_and_the_rest_is_told(
     AccountSession.objects.filter(pk=first).update(used_at=None)
     found = ask("looker", "GET", "sessions?user=ann")[1]
     assert [row["id"] for row in found["items"]] == [
-        sessionpages._name(third),
-        sessionpages._name(second),
+        name_as_made(third),
+        name_as_made(second),
     ]
     assert found["more"] is True
 

@@ -1,0 +1,209 @@
+"""EndpointSlices of what somebody has written into Endpoints, for Services that select nothing
+(kubernetes ``pkg/controller/endpointslicemirroring``).
+
+The Endpoints of a namespace are looked at together. Those that say so are left alone, as are those
+by which somebody elects a leader.
+
+| Endpoints | their Service | slices of this controller |
+|---|---|---|
+| are there, and may be mirrored | is there, without a selector | say what the Endpoints say |
+| are there | has a selector, or is not there | go |
+| are not there, or may not be mirrored | whatever | go |
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+
+import orjson
+
+from apiserver.controllers import names
+from apiserver.controllers.actions import Actions, Item
+from apiserver.controllers.mirrored import CONTROLLER, Mirror, may_be_mirrored
+from apiserver.controllers.ownservice import ENDPOINTS, SLICES
+from apiserver.controllers.recorder import Recorder, regarding_of
+from apiserver.controllers.refusals import each_its_turn
+from apiserver.controllers.selecting import AGAIN, CHEAP, RESTORE, SETTLE, SHARE
+from apiserver.controllers.slicing import MANAGED_BY, SERVICE_NAME, Slice
+from apiserver.controllers.upkeep import Rest
+from apiserver.errors import Conflict
+from apiserver.meta.gvk import GroupResource
+from apiserver.meta.objects import Object, ReadOnlyObject
+from apiserver.registry.scope import Tenant
+from apiserver.registry.services import SERVICES
+from apiserver.storage.interface import Event, ObjectKey, Record
+from apiserver.storage.pool import Database
+from apiserver.storage.touched import UNMIRRORED, Touched
+
+SOURCE = "endpoint-slice-mirroring-controller"
+_Named = Mapping[str, tuple[Record, Object]]
+
+
+class MirroredEndpoints:
+    """Looks at the Endpoints of a namespace by its name."""
+
+    controller = names.MIRRORING
+    resources = frozenset({SERVICES, ENDPOINTS, SLICES})
+
+    def __init__(self, actions: Actions, database: Database) -> None:
+        self._actions = actions
+        self._touched = Touched(database, self.resources, UNMIRRORED, CONTROLLER)
+        self._rest = Rest(SHARE, CHEAP)
+        self._found = set[tuple[int, str]]()
+        self._recorder = Recorder(actions, SOURCE)
+        self._told = dict[str, tuple[int, int]]()
+
+    def concerned(self, event: Event) -> tuple[str, float] | None:
+        key = event.record.key
+        if key.group_resource != SLICES:
+            return key.namespace, SETTLE
+        return (key.namespace, RESTORE) if CONTROLLER.encode() in event.record.data else None
+
+    async def look(self, tenant: Tenant, name: str) -> float | None:
+        if not await self._known(tenant, name):
+            return None
+        if (rest := self._rest.left(tenant.id, name)) > 0:
+            return rest
+        began = time.monotonic()
+        wait = await self.settle(tenant, name)
+        self._rest.after(tenant.id, name, began)
+        return wait
+
+    async def _known(self, tenant: Tenant, namespace: str) -> bool:
+        """Whether there may be something to do. Endpoints of Services that select pods change all
+        the time, so the watch caches are asked, which may be a moment old: whoever changes a
+        Service looks himself. What the database has shown is not asked about."""
+        if (tenant.id, namespace) in self._found:
+            self._found.discard((tenant.id, namespace))
+            return True
+        lookup = self._actions.registry.lookup(tenant)
+        services = await lookup.list(SERVICES, namespace)
+        if not all(service["spec"].get("selector") for service in services):
+            return True
+        return any(_is_mirrored(s) for s in await lookup.list(SLICES, namespace))
+
+    async def settle(self, tenant: Tenant, namespace: str) -> float | None:
+        """The seconds until the next look, should nothing happen before."""
+        services = await self._named(tenant, SERVICES, namespace)
+        endpoints = await self._named(tenant, ENDPOINTS, namespace)
+        mirrored, taken = await self._mirrored(tenant, namespace)
+        again = False
+        with each_its_turn() as turn:
+            for name in sorted({*endpoints, *mirrored}):
+                await asyncio.sleep(0)
+                with turn():
+                    service, own = services.get(name), mirrored.get(name, [])
+                    there = endpoints.get(name)
+                    if there and service and _are_mirrored(service[1], there[1]):
+                        mirror = Mirror(*there, own, taken)
+                        again |= not await self._carry_out(tenant, mirror)
+                        continue
+                    for slice_ in own:
+                        await self._delete(tenant, slice_)
+        return AGAIN if again else None
+
+    async def _named(self, tenant: Tenant, resource: GroupResource, namespace: str) -> _Named:
+        return {
+            record.key.name: (record, orjson.loads(record.data))
+            async for record in self._actions.each(tenant.id, resource, namespace)
+        }
+
+    async def _mirrored(
+        self, tenant: Tenant, namespace: str
+    ) -> tuple[dict[str, list[Object]], set[str]]:
+        """The slices of this controller, by the names of their Services; the names of all."""
+        found, taken = dict[str, list[Object]](), set[str]()
+        async for record in self._actions.each(tenant.id, SLICES, namespace):
+            taken.add(record.key.name)
+            if CONTROLLER.encode() in record.data:
+                slice_ = orjson.loads(record.data)
+                slice_["metadata"]["resourceVersion"] = str(record.resource_version)
+                if _is_mirrored(slice_):
+                    of = slice_["metadata"]["labels"].get(SERVICE_NAME, "")
+                    found.setdefault(of, []).append(slice_)
+        return found, taken
+
+    async def _carry_out(self, tenant: Tenant, mirror: Mirror) -> bool:
+        """False where somebody else has written meanwhile."""
+        done = True
+        plan = mirror.plan()
+        for family, one in plan.create:
+            done &= await self._create(tenant, mirror, family, one)
+        for one in plan.update:
+            done &= await self._update(tenant, mirror, one)
+        for slice_ in plan.delete:
+            await self._delete(tenant, slice_)
+        await self._tell(tenant, mirror)
+        return done
+
+    async def _create(self, tenant: Tenant, mirror: Mirror, family: str, one: Slice) -> bool:
+        key = ObjectKey(*SLICES, mirror.record.key.namespace, mirror.new_name(family, one))
+        obj: Object = {
+            "metadata": {"name": key.name, "namespace": key.namespace, **mirror.metadata},
+            "addressType": family,
+            "endpoints": one.endpoints,
+            "ports": list(one.ports),
+        }
+        obj["metadata"]["generateName"] = f"{mirror.record.key.name}-"
+        if await self._actions.ensure(tenant, key, obj):
+            return True
+        return await self._actions.get(tenant, key) is None  # it may not be
+
+    async def _update(self, tenant: Tenant, mirror: Mirror, one: Slice) -> bool:
+        assert one.before is not None
+        before = one.before["metadata"]
+
+        def edit(obj: Object) -> bool:
+            if obj["metadata"]["resourceVersion"] != before["resourceVersion"]:
+                raise Conflict(SLICES, before["name"], "the slice has changed")
+            obj["metadata"].update(mirror.metadata)
+            obj["endpoints"], obj["ports"] = one.endpoints, list(one.ports)
+            return True
+
+        try:
+            await self._actions.change(tenant, _key(before), edit)
+        except Conflict:
+            return False
+        return True
+
+    async def _delete(self, tenant: Tenant, slice_: ReadOnlyObject) -> None:
+        metadata = slice_["metadata"]
+        version = int(metadata["resourceVersion"])
+        item = Item(_key(metadata), metadata["uid"], version, dict(metadata))
+        try:
+            await self._actions.delete_judged(tenant, item, "Background")
+        except Conflict:
+            return  # it is another one now, and its writer looks
+
+    async def _tell(self, tenant: Tenant, mirror: Mirror) -> None:
+        """Of addresses that are left out, once for as many."""
+        uid, left = mirror.record.uid, (mirror.invalid, mirror.too_many)
+        if left == self._told.get(uid, (0, 0)):
+            return
+        if len(self._told) > 10_000:
+            self._told.clear()
+        self._told[uid] = left
+        for said in mirror.said():
+            about = regarding_of("v1", "Endpoints", mirror.record)
+            await self._recorder.record(tenant, about, said)
+
+    async def missed(self, tenant: int) -> Sequence[str]:
+        found = [namespace for namespace in await self._touched.since_last(tenant) if namespace]
+        self._found.update((tenant, namespace) for namespace in found)
+        return found
+
+
+def _are_mirrored(service: ReadOnlyObject, endpoints: ReadOnlyObject) -> bool:
+    return not service["spec"].get("selector") and may_be_mirrored(endpoints)
+
+
+def _is_mirrored(slice_: ReadOnlyObject) -> bool:
+    labels = slice_["metadata"].get("labels") or {}
+    deleting = slice_["metadata"].get("deletionTimestamp")
+    return labels.get(MANAGED_BY) == CONTROLLER and not deleting
+
+
+def _key(metadata: ReadOnlyObject) -> ObjectKey:
+    return ObjectKey(*SLICES, metadata["namespace"], metadata["name"])
