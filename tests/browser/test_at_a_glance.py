@@ -3,6 +3,7 @@ whose, and a way on from everything that went wrong. In the world of `make demo`
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -158,6 +159,12 @@ def test_an_event_is_opened_by_a_click(world: Console, console: Console) -> None
     assert texts(console, "tbody td .warn") == ["Warning"]
     row.find_element(By.TAG_NAME, "a").click()
     console.arrive("/admin/console/t/acme/core/events/shop/web-7d9c-c.")
+
+
+def test_the_audit_log_tells_times_as_other_logs_do(world: Console, console: Console) -> None:
+    console.open("/audit?tenant=acme")
+    console.until(lambda: column(console, 1))
+    assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", text) for text in column(console, 1))
 
 
 # --- ways on --------------------------------------------------------------------------------------
