@@ -17,8 +17,8 @@ help: ## this list
 run: install ## install, start PostgreSQL, migrate, serve; Ctrl-C stops
 	@exec $(MANAGE) up --with-parent
 
-install: $(VENV)/.runtime $(VENV)/bin/kubectl-polyplane
-install-dev: $(VENV)/.dev $(VENV)/bin/kubectl-polyplane
+install: $(VENV)/.runtime $(VENV)/bin/kubectl-polyplane ## into .venv: what runs
+install-dev: $(VENV)/.dev $(VENV)/bin/kubectl-polyplane ## that, and what tests need
 
 $(PY):
 	@echo "polyplane: creating $(VENV)" >&2
@@ -106,5 +106,5 @@ reset: ## remove all state of this clone (database, keys, kubeconfig); asks firs
 		$(MAKE) --no-print-directory install && $(MANAGE) reset $(if $(YES),--yes); \
 	else echo "polyplane: $(DATA) is not there; nothing to remove" >&2; fi
 
-kubeconfig-merge: ## add the contexts default and demo to ~/.kube/config
+kubeconfig-merge: install ## add the contexts default and demo to ~/.kube/config
 	@$(MANAGE) kubeconfig_merge

@@ -25,14 +25,14 @@ COMMANDS = {
     "Tenants and access": {
         "tenant": "create, list, change, suspend, resume and delete tenants",
         "token": "create, list and revoke bearer tokens",
+        "role": "what console accounts may do with the whole installation",
+        "why": "why somebody may do something in a tenant, or may not",
         "rotate_keys": "new keys for the tokens of service accounts, without a break",
         "kubeconfig": "a kubeconfig for one tenant, with a new token",
         "kubeconfig_merge": "add the administrator's contexts to your own kubeconfig",
         "reset_admin_password": "a new random password for the console's superuser",
     },
     "Data": {
-        "role": "what console accounts may do with the whole installation",
-        "why": "why somebody may do something in a tenant, or may not",
         "audit": "who did what: entries of the audit log",
         "psql": "the database, in PostgreSQL's own client; one tenant's rows or all",
         "compact": "forget superseded versions of objects",

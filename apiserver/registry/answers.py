@@ -182,7 +182,7 @@ def _shelf(
     held = isinstance(states, Entries) and len(states) > FEW
     if cache is None or not (question.sort and held) or scope.resource.webhook is not None:
         return None
-    keys = tuple((key.text, key.descending) for key in question.sort)
+    keys = tuple((key.text, key.descending, key.vacant_first) for key in question.sort)
     name = (scope.version, scope.namespace, *keys)
     near = orders.find(cache, name, scope.resource, at, scope.namespace)
     return _Shelf(cache, name, None if near is None or near.is_dear else near)

@@ -76,7 +76,7 @@ class Sorting:
 
     def ordered(self, states: Sequence[State]) -> list[State]:
         """By the keys, then as they come (in key order); what has no value stands last in either
-        direction."""
+        direction, or first where a key says so."""
         return self.by_ranks(states, self.ranks(states))
 
     def ranks(self, states: Sequence[State]) -> list[Ranks]:
@@ -88,9 +88,9 @@ class Sorting:
         for i, key in reversed(list(enumerate(self.keys))):
             column = [row[i] for row in ranks]
             valued = [n for n in numbers if column[n] is not None]
-            numbers = _sorted(valued, column, key.descending) + [
-                n for n in numbers if column[n] is None
-            ]
+            vacant = [n for n in numbers if column[n] is None]
+            placed = _sorted(valued, column, key.descending)
+            numbers = vacant + placed if key.vacant_first else placed + vacant
         return [states[n] for n in numbers]
 
     def place(self, state: State) -> tuple[Any, ...]:
@@ -98,7 +98,7 @@ class Sorting:
         places: list[Any] = []
         for key, rank in zip(self.keys, self._ranks(state), strict=True):
             if rank is None:
-                places.append((1,))
+                places.append((-1,) if key.vacant_first else (1,))
             else:
                 places.append((0, _Down(rank) if key.descending else rank))
         return *places, key_order(state.key.namespace, state.key.name)

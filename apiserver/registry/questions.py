@@ -2,13 +2,15 @@
 (`apiserver.registry.filters`), ``sortBy`` and ``count``.
 
 sortBy is a JSONPath as printer columns and kubectl's ``--sort-by`` have it; ``-`` before it turns
-the order round, and further ones decide where the ones before say nothing. What kube-apiserver
-ignores is understood here; docs/questions.md says how each goes together with the other options.
+the order of values round, ``^`` puts what has none before them instead of behind, and further ones
+decide where the ones before say nothing. What kube-apiserver ignores is understood here;
+docs/questions.md says how each goes together with the other options.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,12 +26,13 @@ from apiserver.registry.options import ListOptions
 from apiserver.registry.scope import Scope
 from apiserver.registry.selection import Selection
 from apiserver.schema.types import Schema
-from apiserver.storage.interface import ObjectKey
+from apiserver.storage.interface import ObjectKey, key_order
 
 MOST_KEYS = 8
 LONGEST_KEY = 1024
 """Characters."""
 COUNTS = ("", "only", "true")
+_MARKS = re.compile(r"\^-?|-\^?|")
 _OF_KEYS = {".metadata.name": "name", ".metadata.namespace": "namespace"}
 
 Rank = tuple[int, Any]
@@ -38,11 +41,12 @@ Rank = tuple[int, Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SortKey:
-    """text: of the path."""
+    """text: of the path; vacant_first: whether what has no value comes before what has one."""
 
     text: str
     path: Path
     descending: bool
+    vacant_first: bool
 
     @property
     def of_the_key(self) -> str | None:
@@ -52,7 +56,7 @@ class SortKey:
     def rank_of_key(self, key: ObjectKey) -> Rank | None:
         """As `rank` of the object that has the key, for paths with `of_the_key`."""
         value = key.namespace if self.of_the_key == "namespace" else key.name
-        return (2, value) if value else None
+        return self._rank_of_text(value) if value else None
 
     def rank(self, obj: Object) -> Rank | None:
         """Of the first value that the path leads to; None where there is none that has an
@@ -66,7 +70,11 @@ class SortKey:
             return 0, value
         if isinstance(value, int | float):
             return 1, value
-        return (2, value) if isinstance(value, str) else None
+        return self._rank_of_text(value) if isinstance(value, str) else None
+
+    def _rank_of_text(self, value: str) -> Rank:
+        """Namespaces stand as they do in other lists, so that there is a reverse of these."""
+        return 2, key_order(value, "")[0] if self.of_the_key == "namespace" else value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,14 +134,21 @@ def _key(text: str) -> SortKey:
     """Braces and the first dot may be left out, as for kubectl."""
     if len(text) > LONGEST_KEY:
         raise PathError(f"may have at most {LONGEST_KEY} characters")
-    path = text.removeprefix("-")
+    marks, path = _marked(text)
     if path.startswith("{") and path.endswith("}"):
         path = path[1:-1]
     if not path.strip():
         raise PathError("is no JSONPath")
     if path[0] not in ".[$@":
         path = f".{path}"
-    return SortKey(path, parse_path(path), text.startswith("-"))
+    return SortKey(path, parse_path(path), "-" in marks, "^" in marks)
+
+
+def _marked(text: str) -> tuple[str, str]:
+    """(what stands before the path, the path)."""
+    found = _MARKS.match(text)
+    end = found.end() if found else 0
+    return text[:end], text[end:]
 
 
 def _digest(options: ListOptions) -> str:

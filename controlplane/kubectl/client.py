@@ -44,7 +44,12 @@ class Kubectl:
 
     def at_tenant(self) -> Tenant:
         """Where the context leads. Raises Failed."""
-        seen = json.loads(self.run("config", "view", "--minify", "-o", "json"))
+        try:
+            seen = json.loads(self.run("config", "view", "--minify", "-o", "json"))
+        except Failed as error:
+            if "current-context" not in str(error):
+                raise
+            raise Failed(_NO_CONTEXT) from None
         clusters, contexts = seen.get("clusters") or [], seen.get("contexts") or []
         server = clusters[0]["cluster"].get("server", "") if clusters else ""
         for flag in self.flags:
@@ -53,6 +58,12 @@ class Kubectl:
         namespace = contexts[0]["context"].get("namespace", "") if contexts else ""
         prefix = urlsplit(server).path.rstrip("/")
         return Tenant(self, prefix, self.namespace or namespace or "default")
+
+
+_NO_CONTEXT = (
+    "error: the kubeconfig has no current context, or there is none.\n"
+    "  fix: --context NAME, or kubectl config use-context NAME, or set KUBECONFIG"
+)
 
 
 class Served(NamedTuple):

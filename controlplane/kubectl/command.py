@@ -19,7 +19,7 @@ _OUTPUTS = ("text", "table", "json", "yaml")
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Exits with 1 and one line where something was refused."""
-    asked = _parser().parse_args(arguments)
+    asked = _parser().parse_args(_ordered(sys.argv[1:] if arguments is None else arguments))
     asked.output = "text" if asked.output == "table" else asked.output
     flags = [f"--{name}={value}" for name, value in _passed_on(asked)]
     try:
@@ -29,6 +29,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(f"{error}")
     except (KeyboardInterrupt, BrokenPipeError):
         sys.exit(130)
+
+
+def _ordered(words: Sequence[str]) -> list[str]:
+    """With flags that stand before the command, as before kubectl's own, behind it."""
+    at = 0
+    while at < len(words) and words[at].startswith("-") and words[at] not in ("-h", "--help"):
+        holds_value = "=" in words[at] or (words[at][1] != "-" and len(words[at]) > 2)
+        at += 1 if holds_value else 2
+    return [*words[at : at + 1], *words[:at], *words[at + 1 :]]
 
 
 def _passed_on(asked: argparse.Namespace) -> list[tuple[str, str]]:

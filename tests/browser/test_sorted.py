@@ -273,8 +273,27 @@ def test_the_end_of_a_sorted_list(gauges: Console, console: Console) -> None:
     console.see("the last 500 by Name")
     head(console, "Level")
     console.until(lambda: levels(console)[:3] == [0, 1, 2])
-    assert offered(console) == ["Load 500 more"], "the other end is a click on the column away"
+    assert offered(console) == ["First", "Load 500 more", "Last"]
     assert "from=" not in console.browser.current_url
+
+
+def test_the_end_of_a_list_by_a_member_is_what_has_none(gauges: Console, console: Console) -> None:
+    for name in ("none-a", "none-b"):
+        body = {"apiVersion": f"{GROUP}/v1", "kind": "Gauge", "metadata": {"name": name}}
+        assert console.installation.request("POST", GAUGES, body)[0] == 201
+    console.open(f"/t/demo/{GROUP}/gauges?namespace=default&sort=Level")
+    console.until(lambda: levels(console)[:3] == [0, 1, 2])
+    press(console, ">")
+    console.until(lambda: names(console)[-2:] == ["none-a", "none-b"])
+    shown = levels(console)[:-2]
+    gauges_there = console.installation.request("GET", GAUGES)[1]["items"]
+    highest = sorted(g["spec"]["level"] for g in gauges_there if "spec" in g)
+    assert shown == highest[-len(shown) :], "and before it the highest"
+    console.see("the last 500 by Level")
+    press(console, "<")
+    console.until(lambda: levels(console)[:3] == [0, 1, 2])
+    for name in ("none-a", "none-b"):
+        assert console.installation.request("DELETE", f"{GAUGES}/{name}")[0] == 200
 
 
 @pytest.mark.parametrize("end", ["", "&from=end"])

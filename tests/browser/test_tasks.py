@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 import pytest
 from selenium.webdriver.common.by import By
-from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
 from tests.support.consolebrowser import Console
@@ -18,7 +17,6 @@ from tools import demo
 
 ACME = "/clusters/acme"
 DEPLOYMENT = f"{ACME}/apis/apps/v1/namespaces/shop/deployments/web"
-_ROWS = "return [...document.querySelectorAll('main tbody tr')].map((row) => row.textContent)"
 
 _REFUSED = """
 const row = [...document.querySelectorAll("main tr")].find((r) =>
@@ -110,14 +108,12 @@ def colleague(mouse: Mouse) -> None:
 
 
 def undelete(mouse: Mouse) -> None:
-    mouse.on("Audit")
-    mouse.console.one("input[name=verb]").send_keys("delete")
-    mouse.console.one("input[name=name]").send_keys("price-list", Keys.ENTER)
-    found = lambda: mouse.console.script(_ROWS) or [""]  # noqa: E731
-    mouse.console.until(lambda: all("price-list" in text for text in found()))
-    mouse.on("configmaps/shop/price-list", "main")
-    mouse.console.see("DELETED")
-    mouse.click(".restore")
+    mouse.on("Deleted", "aside")
+    row = "tr[contains(., 'price-list')]"
+    mouse.console.until(
+        lambda: mouse.console.browser.find_elements(By.XPATH, f"//main//{row}//button")
+    )
+    mouse.on("Undelete", row)
     mouse.click("dialog button[type=submit]")
     path = f"{ACME}/api/v1/namespaces/shop/configmaps/price-list"
     eventually(lambda: mouse.console.installation.request("GET", path)[0] == 200)

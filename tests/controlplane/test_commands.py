@@ -260,13 +260,17 @@ def test_after_a_restore_versions_go_on_above_all_that_were_seen(postgres: str) 
     number = service.get_tenant("restored-a").pk
     with django_everywhere():
         before = TenantHead.objects.get(tenant_id=number).head
-    (one,) = run("restored", "--tenant", "restored-a")
+    with pytest.raises(OperatorError, match="--yes"):
+        run("restored", "--tenant", "restored-a")
+    with django_everywhere():
+        assert TenantHead.objects.get(tenant_id=number).head == before, "nobody has said so"
+    (one,) = run("restored", "--tenant", "restored-a", "--yes")
     with django_everywhere():
         after = TenantHead.objects.get(tenant_id=number)
     assert one == {"tenant": "restored-a", "resourceVersion": str(after.head)}
     assert after.head >= before + 1_000_000
     assert after.floor == after.head, "whoever goes on from an earlier one gets 410"
-    every = {one["tenant"]: int(one["resourceVersion"]) for one in run("restored")}
+    every = {one["tenant"]: int(one["resourceVersion"]) for one in run("restored", "--yes")}
     assert every.keys() >= {"restored-a", "restored-b"}
     assert every["restored-a"] > after.head
 

@@ -9,6 +9,7 @@ from typing import Any
 from apiserver.storage import presence
 from apiserver.storage import tenants as storage
 from controlplane.errors import OperatorError
+from controlplane.management.asking import ask
 from controlplane.management.output import PolyplaneCommand, add_output
 from controlplane.tenancy import service
 
@@ -30,13 +31,22 @@ class Command(PolyplaneCommand):
             help="beside a running server, too: every watch ends, and the history until now is "
             "gone",
         )
+        parser.add_argument("--yes", action="store_true", help="do it without asking")
         add_output(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not options["while_running"] and (connections := presence.stores()):
             raise _served(connections)
         moved = []
-        for tenant in service.one_or_all(options["tenant"]):
+        tenants = service.one_or_all(options["tenant"])
+        whose = f'tenant "{options["tenant"]}"' if options["tenant"] else "all tenants"
+        lost = f"All versions of the objects of {whose} but the last"
+        ask(
+            options,
+            f"{lost} will be forgotten.",
+            f"{lost} would be forgotten, which cannot be undone.",
+        )
+        for tenant in tenants:
             head = storage.bump(tenant.pk)
             self.line(options, f"{tenant.name}: goes on from resourceVersion {head}")
             moved.append({"tenant": tenant.name, "resourceVersion": str(head)})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from apiserver.storage.models import TenantHead
 from apiserver.storage.visibility import django_everywhere, django_within
 from controlplane.accounttokens import service_account_issuer
 from controlplane.errors import OperatorError
+from controlplane.management.asking import ask
 from controlplane.management.declared import (
     add_declared,
     add_names,
@@ -189,19 +189,13 @@ class Command(PolyplaneCommand):
     def _confirm(self, options: dict[str, Any], what: str, names: Sequence[str]) -> None:
         """Asks before a deletion, and before anything is done to what a selector has found. Raises
         OperatorError unless somebody says yes."""
-        if options["yes"] or not names or (what != "deleted" and not options["selector"]):
+        if not names or (what != "deleted" and not options["selector"]):
             return
         text = ", ".join(f'"{name}"' for name in names[:10])
         if len(names) > 10:
             text += f" and {len(names) - 10} more"
-        asks = sys.stdin.isatty() and options["output"] in ("text", "table")
-        if asks and input(f"{text} will be {what}. Go on? [y/N] ").strip().lower() == "y":
-            return
-        raise OperatorError(
-            f"{text} would be {what}"
-            + (" with all objects, which cannot be undone." if what == "deleted" else "."),
-            "say so: the same command with --yes.",
-        )
+        lost = " with all objects, which cannot be undone." if what == "deleted" else "."
+        ask(options, f"{text} will be {what}.", f"{text} would be {what}{lost}")
 
     def _changed(self, options: dict[str, Any], what: str) -> None:
         tenant = service.get_tenant(options["name"])

@@ -125,6 +125,10 @@ async def test_selectors_and_filters_both_hold(api: Api) -> None:
         (["data.size", "-metadata.name"], "caebd"),
         (["-{.data.size}", "-.metadata.name"], "ebacd"),
         (["-$.metadata.name"], "edcba"),
+        (["^.data.size"], "dcabe"),
+        (["^-{.data.size}", "-.metadata.name"], "debac"),
+        (["-^data.size"], "dbeac"),
+        (["^.metadata.name"], "abcde"),
         ([".metadata.labels['half']", "-.metadata.name"], "edcba"),
         ([".data"], "abcde"),
         ([".nothing.there"], "abcde"),
@@ -133,7 +137,7 @@ async def test_selectors_and_filters_both_hold(api: Api) -> None:
 async def test_objects_come_in_the_order_asked_for(
     api: Api, keys: list[str], expected: str
 ) -> None:
-    """What has no value comes last in either direction; what is equal by name."""
+    """What has no value comes last in either direction, with ^ first; what is equal by name."""
     assert "".join(await names(api, sortBy=keys)) == expected
 
 
@@ -164,6 +168,7 @@ async def test_numbers_come_by_value_and_types_one_after_another(
     [
         ([".data[", ""], "sortBy[0]"),
         ([".data", "-"], "sortBy[1]"),
+        ([".data", ".data", "^-"], "sortBy[2]"),
         ([".a" * 600], "sortBy[0]"),
         ([".a"] * 9, "sortBy"),
     ],

@@ -42,7 +42,10 @@ writes = st.tuples(places, st.booleans(), st.tuples(values, values))
 """(namespace and name, whether it is deleted, spec.one and spec.two)."""
 sort_keys = st.lists(
     st.sampled_from(
-        [".spec.one", "-.spec.one", "-.spec.two", "-.metadata.name", "metadata.namespace"]
+        [
+            *(".spec.one", "-.spec.one", "^.spec.one", "^-.spec.one"),
+            *("-.spec.two", "-^spec.two", "-.metadata.name", "metadata.namespace"),
+        ]
     ),
     min_size=1,
     max_size=3,
@@ -86,8 +89,10 @@ def brute_force(keys: list[str], entries: Any) -> list[Any]:
 
     def value(entry: Entry, path: str) -> Any:
         found: Any = entry.object()
-        for name in path.removeprefix("-").removeprefix(".").split("."):
+        for name in path.lstrip("-^.").split("."):
             found = found.get(name)
+        if path.endswith(".namespace"):
+            found += "/"  # as key_order has it
         kinds = {bool: 0, int: 1, float: 1, str: 2}
         return (kinds[type(found)], found) if type(found) in kinds else None
 
@@ -96,9 +101,9 @@ def brute_force(keys: list[str], entries: Any) -> list[Any]:
             x, y = value(a, path), value(b, path)
             if x is None or y is None:
                 if (x is None) != (y is None):
-                    return 1 if x is None else -1
+                    return (1 if x is None else -1) * (-1 if "^" in path else 1)
             elif x != y:
-                return (1 if x > y else -1) * (-1 if path.startswith("-") else 1)
+                return (1 if x > y else -1) * (-1 if "-" in path else 1)
         x, y = key_order(a.namespace, a.name), key_order(b.namespace, b.name)
         return (x > y) - (x < y)
 
@@ -123,6 +128,19 @@ def test_an_order_moved_to_another_state_is_that_state_sorted(
     moved = [e.json for e in by.moved(near.order.items, near.steps)]
     assert moved == [e.json for e in by.ordered(new)]
     assert moved == [e.json for e in brute_force(keys, new)]
+
+
+@given(st.lists(writes, max_size=30), st.sampled_from(["", "-"]))
+def test_an_order_has_a_reverse(history: list[Any], down: str) -> None:
+    """Also of objects without a value, and of equal ones."""
+    log = Log()
+    cache = log.cache()
+    for write in history:
+        log.write(cache, *write)
+    up = "" if down else "-"
+    there = sorting([f"{down}.spec.one"]).ordered(cache.select())
+    back = sorting([f"^{up}.spec.one", "-.metadata.namespace", "-.metadata.name"])
+    assert back.ordered(cache.select()) == there[::-1]
 
 
 @given(st.lists(st.tuples(values, values), max_size=40), sort_keys)

@@ -127,13 +127,14 @@ test("what turns an order round", () => {
   assert.deepEqual(reverseOf(space, true), [space.slice(1), name]);
 });
 
-test("nothing turns an order round in which objects may have no place", async () => {
-  assert.equal(reverseOf(".spec.level", false), null);
-  assert.equal(reverseOf("-.metadata.labels.app", false), null);
-  answers = [page(["a", "b"], "on"), page(["b", "a"], "on")];
+test("what has no value comes first where an order is turned round", async () => {
+  const [name, space] = ["-.metadata.name", "-.metadata.namespace"];
+  assert.deepEqual(reverseOf(".spec.level", false), ["^-.spec.level", name]);
+  assert.deepEqual(reverseOf("-.metadata.labels.app", true), ["^.metadata.labels.app", space, name]);
+  answers = [page(["a", "b"], "on"), page(["none", "most"], "back")];
   const made = table({ sortBy: ".spec.level" });
   await load(made);
-  assert.deepEqual(asked[1].getAll("sortBy"), [".spec.level"]);
-  assert.deepEqual(keys(made), ["ns/b", "ns/a"]);
-  assert.deepEqual([made.atEnd, made.hasEnd], [false, false]);
+  assert.deepEqual(asked[1].getAll("sortBy"), ["^-.spec.level", name]);
+  assert.deepEqual(keys(made), ["ns/most", "ns/none"]);
+  assert.deepEqual([made.atEnd, made.hasEnd], [true, true]);
 });

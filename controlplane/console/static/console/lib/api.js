@@ -1,5 +1,8 @@
 // The API by the console's session, through the gateway (controlplane/console/gateway.py).
 
+import { looked, whileLooked } from "./looks.js";
+import { noAnswer } from "./outage.js";
+
 const ROOT = "/admin/api";
 const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 const METADATA =
@@ -29,10 +32,10 @@ export class Api {
   async request(method, path, { body, headers = {}, signal } = {}) {
     const sent = { Accept: "application/json", ...headers };
     if (method !== "GET" && method !== "HEAD") sent["X-CSRFToken"] = await csrfToken();
-    let response = await fetch(this.base + path, { method, headers: sent, body, signal });
+    let response = await fetched(this.base + path, { method, headers: sent, body, signal });
     if (response.status === 403 && sent["X-CSRFToken"] && (await isForgery(response.clone()))) {
       sent["X-CSRFToken"] = await csrfToken(true); // somebody has logged in anew in another tab
-      response = await fetch(this.base + path, { method, headers: sent, body, signal });
+      response = await fetched(this.base + path, { method, headers: sent, body, signal });
     }
     if (!response.ok) throw new ApiError(await statusOf(response));
     return response;
@@ -58,23 +61,22 @@ export class Api {
   }
 
   /** Changes from `resourceVersion` on, as watch events, until the signal is aborted; streams that
-   *  end are taken up again. Throws ApiError, 410 where the version is too old: list anew. */
+   *  end are taken up again, those of a page that nobody looks at once somebody does. Throws ApiError,
+   *  410 where the version is too old: list anew. */
   async *watch(resource, options = {}) {
     const { namespace, table, metadata, signal } = options;
     let { resourceVersion } = options;
     let failures = 0;
     while (!signal?.aborted) {
+      await looked(signal);
       const query = listQuery({ ...options, limit: 0 });
       query.set("watch", "1");
       query.set("allowWatchBookmarks", "true");
       if (resourceVersion) query.set("resourceVersion", resourceVersion);
       const accept = table ? TABLE : metadata ? ONE_METADATA : "application/json";
       try {
-        const response = await this.request("GET", `${pathOf(resource, { namespace })}?${query}`, {
-          headers: { Accept: accept },
-          signal,
-        });
-        for await (const event of events(response.body)) {
+        const path = `${pathOf(resource, { namespace })}?${query}`;
+        for await (const event of whileLooked(signal, (until) => this.stream(path, accept, until))) {
           if (event.type === "ERROR") throw new ApiError(event.object);
           failures = 0;
           resourceVersion = versionOf(event.object) ?? resourceVersion;
@@ -88,6 +90,11 @@ export class Api {
       }
       await pause(Math.min(failures, 8) ** 2 * 250, signal);
     }
+  }
+
+  async *stream(path, accept, signal) {
+    const response = await this.request("GET", path, { headers: { Accept: accept }, signal });
+    yield* events(response.body);
   }
 
   /** Sends an object, a patch or nothing; the JSON of the answer, with the server's warnings in
@@ -173,6 +180,16 @@ function listQuery({ labelSelector, fieldSelector, limit, continue: next, includ
   if (next) query.set("continue", next);
   if (includeObject) query.set("includeObject", includeObject);
   return query;
+}
+
+/** As fetch; that there was no answer at all is told to everybody. */
+async function fetched(path, options) {
+  try {
+    return await fetch(path, options);
+  } catch (error) {
+    if (!options.signal?.aborted) noAnswer();
+    throw error;
+  }
 }
 
 /** Watch events: lines of JSON, cut anywhere on their way. */

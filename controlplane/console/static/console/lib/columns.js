@@ -7,7 +7,7 @@ const GOOD =
 const BAD =
   /^(failed|error|false|lost|denied|crashloopbackoff|imagepullbackoff|errimagepull|oomkilled|evicted|expired)$/i;
 const WAITING =
-  /^(pending|terminating|unknown|suspended|containercreating|released|deleting|progressing)$/i;
+  /^(pending|terminating|unknown|suspended|warning|containercreating|released|deleting|progressing)$/i;
 const STATES =
   /^(status|phase|state|ready|established|condition|reason|available|suspended|type)$/i;
 

@@ -41,13 +41,14 @@ export class Foot {
     this.last.setAttribute("aria-pressed", String(table.atEnd));
     this.previous.hidden = !(table.more && table.atEnd);
     this.next.hidden = !(table.more && !table.atEnd);
-    replace(this.nothing, remark(table, shown, total));
+    replace(this.nothing, table.endless ? "Its server does not list from the end." : "");
   }
 }
 
-function remark({ columns, endless }, shown, total) {
-  if (!shown && columns.length) return total ? "Nothing fits the filters." : "There are none here.";
-  return endless ? "Its server does not list from the end." : "";
+/** Why no row is shown; "" where some are, or where nothing is known yet. */
+export function nothing({ columns, rows, remaining }, shown) {
+  if (shown || !columns.length) return "";
+  return rows.size + remaining ? "Nothing fits the filters." : "There are none here.";
 }
 
 function within({ more, rows, sortBy, atEnd }, by) {

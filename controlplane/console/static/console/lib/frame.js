@@ -4,9 +4,12 @@ import { api } from "./api.js";
 import { resources } from "./discovery.js";
 import { menu } from "./dialog.js";
 import { h, replace, svg } from "./dom.js";
+import { drawer } from "./drawer.js";
+import { awaySince } from "./outage.js";
 import { address, go, pathOf, whenShown } from "./router.js";
 import { account, keep, lastTenant, recall } from "./state.js";
 import { tenants } from "./tenants.js";
+import { age } from "./time.js";
 import { Tree } from "./tree.js";
 
 const NAMESPACES = { group: "", version: "v1", resource: "namespaces", namespaced: false };
@@ -37,22 +40,25 @@ export function build(find) {
     onchange: (e) => toNamespace(frame, e.target.value),
   });
   const tree = new Tree();
+  const own = h("nav", { class: "places", "aria-label": "Of the tenant" });
   const places = h("nav", { class: "places", "aria-label": "Installation" });
   const skip = (event) => (event.preventDefault(), main.focus()); // and shows no view anew
+  const side = h(
+    "aside",
+    { class: "side", id: "side", "aria-label": "Where to go" },
+    h("label", { class: "pick" }, h("span", {}, "Tenant"), tenant),
+    h("label", { class: "pick" }, h("span", {}, "Namespace"), namespace),
+    tree.element,
+    own,
+    places,
+  );
   document.body.append(
     h("a", { class: "skip", href: "#main", onclick: skip }, "Skip to content"),
-    h("header", { class: "top" }, brand(), trail, finder(find), theme(), person()),
-    h(
-      "aside",
-      { class: "side" },
-      h("label", { class: "pick" }, h("span", {}, "Tenant"), tenant),
-      h("label", { class: "pick" }, h("span", {}, "Namespace"), namespace),
-      tree.element,
-      places,
-    ),
+    h("header", { class: "top" }, drawer(side), brand(), trail, outage(), finder(find), theme(), person()),
+    side,
     main,
   );
-  whenShown((context) => shown(frame, context, { trail, tenant, namespace, tree, places, main }));
+  whenShown((context) => shown(frame, context, { trail, tenant, namespace, tree, own, places }));
   return main;
 }
 
@@ -67,8 +73,13 @@ function shown(frame, { tenant: named, params, query, path }, parts) {
     .then((all) => parts.tree.show(tenant, all, frame.namespace, params))
     .catch(() => parts.tree.clear());
   replace(
-    parts.places,
+    parts.own,
+    h("p", { title: tenant }, `Tenant ${tenant}`),
     TENANT_PLACES.map(([title, place]) => placeLink(title, ["t", tenant, place], path)),
+  );
+  replace(
+    parts.places,
+    h("p", {}, "Installation"),
     PLACES.map(([title, place]) => placeLink(title, [place], path)),
   );
   replace(parts.trail, crumbs(named, params, path));
@@ -126,7 +137,7 @@ async function fillNamespaces(frame, select, tenant) {
   const all = chosen && !names.includes(chosen) ? [...names, chosen].sort() : names;
   replace(
     select,
-    h("option", { value: "" }, "All namespaces"),
+    h("option", { value: "" }, "All"),
     all.map((name) => h("option", { value: name, selected: name === chosen }, name)),
   );
 }
@@ -143,6 +154,18 @@ function finder(find) {
     h("span", {}, "Find or do…"),
     h("kbd", {}, "Ctrl K"),
   );
+}
+
+/** Says so as long as the server does not answer. */
+function outage() {
+  const sign = h("span", { class: "outage", role: "status" });
+  const title = "What is shown may be old. The server is asked again every two seconds.";
+  addEventListener("console:away", () => {
+    const look = { class: "badge bad", title };
+    replace(sign, h("span", look, "No answer from the server for ", age(awaySince())));
+  });
+  addEventListener("console:back", () => replace(sign));
+  return sign;
 }
 
 function theme() {
@@ -213,6 +236,8 @@ function crumbs(tenant, params, path) {
   }
   if (params.namespace && params.namespace !== "-") parts.push([params.namespace, null]);
   if (params.name) parts.push([params.name, null]);
+  const settings = !tenant && params.name; // a tenant's, which is no tenant's own page
+  if (settings) parts.unshift(["Tenants", address("tenants")]);
   const place = tenant && !params.resource ? placeOf(TENANT_PLACES, path, 3) : null;
   if (place) parts.push([place, null]);
   if (!parts.length) parts.push([titleOf(tenant, params, path).split(" · ")[0], null]);

@@ -14,10 +14,12 @@ export class Grid {
     Object.assign(this, { cells, open, selected });
     this.head = h("tr", {});
     this.body = h("tbody", {});
+    this.note = h("p", { class: "empty-note", role: "status" });
     this.element = h(
       "div",
       { class: "rows", tabindex: "0", role: "region", "aria-label": label },
       h("table", { class: "list" }, h("thead", {}, this.head), this.body),
+      this.note,
     );
     this.rows = [];
     this.known = new Map(); // key -> {row, line}
@@ -49,6 +51,12 @@ export class Grid {
     this.at = Math.min(this.at, rows.length - 1);
     this.draw();
     if (before !== this.chosen.size) this.selected(this.chosen);
+  }
+
+  /** Where there are no rows: why; "" where there are. */
+  say(text) {
+    this.note.hidden = !text;
+    if (this.note.textContent !== text) replace(this.note, text);
   }
 
   draw() {

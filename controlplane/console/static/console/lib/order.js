@@ -20,12 +20,11 @@ export async function orderOf(tenant, resource, columns, by) {
 const ALWAYS_THERE = /^-?\.metadata\.(name|namespace|uid|creationTimestamp)$/;
 
 /** What gives the very reverse of a list that the server sorts by `sortBy` ("": by namespace and
- *  name); null where nothing does: what lacks a value comes last in either direction. across: of
- *  several namespaces. */
+ *  name): what lacks a value comes last there, and first here. across: of several namespaces. */
 export function reverseOf(sortBy, across) {
-  if (sortBy && !ALWAYS_THERE.test(sortBy)) return null;
+  const vacant = ALWAYS_THERE.test(sortBy) ? "" : "^";
   const keys = [
-    ...(sortBy ? [turned(sortBy)] : []),
+    ...(sortBy ? [vacant + turned(sortBy)] : []),
     ...(across ? ["-.metadata.namespace"] : []),
     "-.metadata.name",
   ];

@@ -2,6 +2,7 @@
 
 import { h } from "./dom.js";
 import { panel } from "./plain.js";
+import { exact } from "./time.js";
 import { many } from "./units.js";
 
 const HOUR = 60;
@@ -26,16 +27,24 @@ async function draw(chart, minutes) {
   const colour = (name) => getComputedStyle(chart).getPropertyValue(name).trim() || "gray";
   const line = (label, name) => ({ label, stroke: colour(name), width: 2 });
   const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 } };
+  const time = { ...axis, values: (_, at) => at.map(clock) };
+  const spot = { label: "at", value: (_, at) => (at === null ? "--" : clock(at)) };
   new Chart(
     {
       width: chart.clientWidth || 900,
       height: 160,
-      series: [{}, line("writes", "--accent"), line("refused", "--warn"), line("failed", "--bad")],
-      axes: [axis, { ...axis, size: 56 }],
+      // later ones are drawn above: what is nought in all minutes is not to look like a failure
+      series: [spot, line("failed", "--bad"), line("refused", "--warn"), line("writes", "--accent")],
+      axes: [time, { ...axis, size: 56 }],
     },
-    [times, column(1), column(2), column(3)],
+    [times, column(3), column(2), column(1)],
     chart,
   );
+}
+
+/** "14:05", in the reader's zone. */
+function clock(seconds) {
+  return exact(seconds * 1000).slice(11, 16);
 }
 
 function style() {

@@ -84,7 +84,8 @@ function matched(path) {
   return null;
 }
 
-async function show() {
+/** Shows what the address says, anew. */
+export async function show() {
   current.abort();
   const { signal } = (current = new AbortController());
   const path = location.pathname.slice(BASE.length) || "/";

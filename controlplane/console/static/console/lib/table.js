@@ -2,6 +2,7 @@
 
 import { api, ApiError } from "./api.js";
 import { reverseOf } from "./order.js";
+import { answers, isAway } from "./outage.js";
 
 export const PAGE = 500; // rows that are asked for at once
 
@@ -53,6 +54,10 @@ export class LiveTable {
         if (signal.aborted) return;
         if (turn.aborted) continue;
         if (error instanceof ApiError && error.code === 410) continue; // too far behind: list anew
+        if (isAway()) {
+          await answers(); // the rows that are here stay
+          continue;
+        }
         this.error = error;
         this.schedule();
         return;

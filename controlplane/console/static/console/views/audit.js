@@ -6,7 +6,7 @@ import { target } from "../lib/entries.js";
 import { fact } from "../lib/facts.js";
 import { button, table } from "../lib/plain.js";
 import { remember } from "../lib/router.js";
-import { age } from "../lib/time.js";
+import { age, exact } from "../lib/time.js";
 
 const FIELDS = ["tenant", "user", "verb", "group", "resource", "namespace", "name", "code", "auditID", "since", "until"];
 const SHOWN = [["", "what was done"], ["all", "all entries"]];
@@ -44,7 +44,7 @@ export default async function view({ root, query, signal }) {
 }
 
 const COLUMNS = [
-  ["When", (row) => age(row.at)],
+  ["When", (row) => [exact(Date.parse(row.at)), " ", h("span", { class: "muted" }, age(row.at), " ago")]],
   ["User", (row) => (row.as ? `${row.user} as ${row.as}` : row.user)],
   ["Verb", (row) => row.verb],
   ["What", target],

@@ -60,13 +60,12 @@ const columns = (page) => [
   ["Kind", (crd) => kindLink(page.tenant, crd)],
   ["Scope", (crd) => crd.spec.scope],
   ["Objects", (crd) => objects(page.tenant, crd), "numeric"],
-  ["Versions", (crd) => crd.spec.versions.map(version)],
-  ["Stored", (crd) => stored(page, crd)],
-  ["Conditions", (crd) => conditions(crd)],
-  ["Written by", (crd) => managers(crd.metadata).join(", ")],
-  ["Owners", (crd) => (crd.metadata.ownerReferences ?? []).map(({ kind, name }) => `${kind} ${name} `)],
+  ["Versions", (crd) => crd.spec.versions.map(version), "name"],
+  ["Stored", (crd) => stored(page, crd), "name"],
+  ["Conditions", (crd) => conditions(crd), "wrap"],
+  ["Written by", (crd) => [...managers(crd.metadata), ...owners(crd.metadata)].join(", "), "name"],
   ["Age", (crd) => age(crd.metadata.creationTimestamp)],
-  ["", (crd) => users(page, crd)],
+  ["", (crd) => users(page, crd), "name"],
 ];
 
 function definitionLink(tenant, { metadata: { name } }) {
@@ -173,6 +172,10 @@ function conditions({ status, metadata }) {
 // --- users ----------------------------------------------------------------------------------------
 function managers({ managedFields = [] }) {
   return [...new Set(managedFields.map((entry) => entry.manager))].sort();
+}
+
+function owners({ ownerReferences = [] }) {
+  return ownerReferences.map(({ kind, name }) => `owned by ${kind} ${name}`);
 }
 
 function users(page, crd) {

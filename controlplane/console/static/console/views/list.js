@@ -7,11 +7,12 @@ import { h, replace } from "../lib/dom.js";
 import { csv, objects, save, yaml } from "../lib/download.js";
 import { fact, tell } from "../lib/facts.js";
 import { fits, read } from "../lib/filters.js";
-import { Foot } from "../lib/foot.js";
+import { Foot, nothing } from "../lib/foot.js";
 import { Grid } from "../lib/grid.js";
 import { isTyping } from "../lib/keyboard.js";
 import { fullName } from "../lib/kinds.js";
 import { orderOf } from "../lib/order.js";
+import { isAway } from "../lib/outage.js";
 import { parts } from "../lib/parts.js";
 import { address, BASE, go } from "../lib/router.js";
 import { forget, keep, recall } from "../lib/state.js";
@@ -57,7 +58,7 @@ class List {
     );
     this.grid = new Grid({
       label: resource.kind,
-      cells: (row) => this.visible().map((column) => this.cell(column, row)),
+      cells: (row) => this.cells(row),
       open: (row) => go(this.objectPath(row)),
       selected: (keys) => this.drawSelection(keys),
     });
@@ -77,6 +78,8 @@ class List {
       keys[event.key]?.();
     };
     addEventListener("keydown", press, { signal: this.signal });
+    for (const event of ["console:away", "console:back"])
+      addEventListener(event, () => this.drawState(), { signal: this.signal });
     await this.table.run(this.signal);
   }
 
@@ -160,6 +163,7 @@ class List {
       rows.map((row) => ({ key: keyOf(row), row })),
       table.fresh,
     );
+    grid.say(nothing(table, rows.length));
     this.arrive();
     this.drawState();
     this.foot.draw(table, rows.length, this.sort);
@@ -188,10 +192,18 @@ class List {
     );
   }
 
-  cell(column, row) {
+  /** One of them leads to the object: its name, or where that is not shown (of Events) the first. */
+  cells(row) {
+    const shown = this.visible();
+    const leads =
+      shown.find((one) => one.isName) ?? shown.find((one) => one.name !== "Namespace") ?? shown[0];
+    return shown.map((column) => this.cell(column, row, column === leads));
+  }
+
+  cell(column, row, leads) {
     const text = column.text(row);
     const { metadata } = row.object;
-    if (column.isName) {
+    if (leads) {
       const deleting = metadata.deletionTimestamp
         ? h(
             "span",
@@ -202,7 +214,7 @@ class List {
       return h(
         "td",
         {},
-        h("a", { href: BASE + this.objectPath(row) }, metadata.name),
+        h("a", { href: BASE + this.objectPath(row) }, column.isName ? metadata.name : text || metadata.name),
         " ",
         deleting,
       );
@@ -232,12 +244,13 @@ class List {
   drawState() {
     const { paused, missed } = this.table;
     this.state.setAttribute("aria-pressed", String(paused));
+    const live = isAway() ? "Not live" : "Live";
     replace(
       this.state,
       h(
         "span",
-        { class: paused ? "live off" : "live" },
-        paused ? `Paused · ${many(missed, "change")}` : "Live",
+        { class: paused || isAway() ? "live off" : "live" },
+        paused ? `Paused · ${many(missed, "change")}` : live,
       ),
     );
     this.state.title = paused ? "Go on (p)" : "Pause (p)";

@@ -86,8 +86,8 @@ class Page {
   }
 
   state() {
-    const { object } = this.subject;
-    if (!object) return h("span", { class: "badge bad" }, "deleted");
+    const { object, last } = this.subject;
+    if (!object) return h("span", { class: "badge bad" }, last ? "deleted" : "not there");
     const { deletionTimestamp, creationTimestamp } = object.metadata;
     const born = h("span", { class: "muted" }, "created ", age(creationTimestamp), " ago");
     if (!deletionTimestamp) return born;

@@ -5,6 +5,7 @@ import { h, replace } from "../lib/dom.js";
 import { fact } from "../lib/facts.js";
 import { panel, table } from "../lib/plain.js";
 import { rates } from "../lib/rates.js";
+import { refreshed } from "../lib/refresh.js";
 import { address } from "../lib/router.js";
 import { tenants } from "../lib/tenants.js";
 import { many } from "../lib/units.js";
@@ -20,17 +21,25 @@ const LOOKERS = "polyplane:viewers";
 const WAYS = { owner: "you own it", binding: "a binding names you or a group of yours" };
 
 export default async function overview({ root, query, signal }) {
-  const state = h("div");
+  const head = h("div", { class: "toolbar" }, h("h1", {}, "Overview"), h("span", { class: "grow" }));
+  const [state, changes] = [h("div"), h("div")];
   const listed = panel("Tenants");
   const stuck = stuckObjects(query, signal);
   const ending = endingSoon(signal);
-  root.append(h("h1", { class: "page" }, "Overview"), state, ending, stuck, listed);
+  root.append(head, state, stuck.root, ending, changes, listed);
   const [known, me] = await Promise.all([tenants(), fact("/me", {}, signal)]);
   showTenants(listed, known);
-  if (me.roles.some((role) => role.name === LOOKERS)) {
-    const asked = { changes: changesAsked(query) };
-    showState(state, await fact("/overview", asked, signal), { query, signal });
-  }
+  const looksAtAll = me.roles.some((role) => role.name === LOOKERS);
+  const draw = () => Promise.all([looksAtAll && drawState(state, changes, signal), stuck.draw()]);
+  head.append(await refreshed(root, draw, signal));
+}
+
+async function drawState(state, changes, signal) {
+  const query = new URLSearchParams(location.search); // what was chosen since is in the address
+  const facts = await fact("/overview", { changes: changesAsked(query) }, signal);
+  if (signal.aborted) return;
+  showState(state, facts);
+  replace(changes, newestChanges(query, facts.changes, signal));
 }
 
 function showTenants(listed, { names, all, through }) {
@@ -60,14 +69,12 @@ function showTenants(listed, { names, all, through }) {
   );
 }
 
-function showState(state, facts, { query, signal }) {
-  const { minutes, changes } = facts;
+function showState(state, facts) {
   replace(
     state,
     totals(facts.totals),
-    rates(minutes),
-    h("div", { class: "columns" }, largest(facts.largest), full(facts.full)),
+    rates(facts.minutes),
     failing(facts.failing),
-    newestChanges(query, changes, signal),
+    h("div", { class: "columns" }, full(facts.full), largest(facts.largest)),
   );
 }

@@ -34,7 +34,7 @@ export default async function view(context) {
       { class: "toolbar" },
       h("h1", {}, name),
       h("span", { class: `badge ${row.state === "active" ? "good" : "warn"}` }, row.state),
-      h("a", { class: "button", href: address("t", name, "core", "namespaces") }, "Objects"),
+      h("a", { class: "button", href: `${address("t", name)}/` }, "What it holds"),
       h("a", { class: "button", href: address("t", name, "access") }, "Access"),
       tool("Quotas", update, () => quotas(name, again)),
       tool(suspended ? "Resume" : "Suspend", update, () => suspend(name, !suspended, again)),

@@ -3,17 +3,28 @@
 import { h, replace } from "../lib/dom.js";
 import { fact } from "../lib/facts.js";
 import { panel, table } from "../lib/plain.js";
+import { refreshed } from "../lib/refresh.js";
 import { address } from "../lib/router.js";
 import { age, duration, exact } from "../lib/time.js";
 import { bytes, number } from "../lib/units.js";
 
 export default async function view({ root, signal }) {
-  const system = await fact("/system", {}, signal);
-  const { database } = system;
+  const about = h("span", { class: "muted" });
+  const head = h("div", { class: "toolbar" }, h("h1", {}, "System"), about, h("span", { class: "grow" }));
+  const panels = h("div", {});
   root.tabIndex = 0; // nothing in it takes the focus, and keys have to scroll it
-  replace(
-    root,
-    h("div", { class: "toolbar" }, h("h1", {}, "System"), h("span", { class: "muted" }, `Polyplane ${system.version}, API of Kubernetes ${system.kubernetes}`)),
+  root.append(head, panels);
+  const draw = async () => {
+    const system = await fact("/system", {}, signal);
+    if (signal.aborted) return;
+    replace(about, `Polyplane ${system.version}, API of Kubernetes ${system.kubernetes}`);
+    replace(panels, drawn(system));
+  };
+  head.append(await refreshed(root, draw, signal));
+}
+
+function drawn({ database, ...system }) {
+  return [
     panel("Workers", table(WORKERS, system.workers, "No supervisor has started this server: its /metrics tell.")),
     panel("Requests, the slowest kinds first", table(SLOWEST, system.slowest, "Nothing was asked yet.")),
     panel("Slowest requests of the last hour", table(SLOW, system.slowestRequests, "Nothing was asked."), h("p", { class: "muted" }, SHOWN)),
@@ -23,7 +34,7 @@ export default async function view({ root, signal }) {
     panel("Duties", table([["Lease", (l) => l.name], ["Holder", (l) => l.holder], ["Until", (l) => l.until]], system.leases)),
     panel("Certificates", table([["", (c) => c.name], ["Subject", (c) => c.subject], ["Expires", (c) => h("span", { class: c.soon ? "bad" : "" }, c.expires)]], system.certificates)),
     panel("Settings in force", table([["Setting", (s) => s[0]], ["Value", (s) => s[1]]], Object.entries(system.settings), "All are the defaults.")),
-  );
+  ];
 }
 
 const WORKERS = [

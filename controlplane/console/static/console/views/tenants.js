@@ -5,7 +5,7 @@ import { api } from "../lib/api.js";
 import { failure, open } from "../lib/dialog.js";
 import { h, replace } from "../lib/dom.js";
 import { fact } from "../lib/facts.js";
-import { field, table } from "../lib/plain.js";
+import { field, sortable } from "../lib/plain.js";
 import { address, go, pathOf } from "../lib/router.js";
 import { age, exact } from "../lib/time.js";
 import { bytes, number } from "../lib/units.js";
@@ -24,27 +24,52 @@ export default async function view({ root, signal }) {
   const [{ items }, may] = await Promise.all([
     fact("/tenants", {}, signal), mayDo("create"), styled()]);
   const create = guarded("default", "Create tenant", may, { onclick: made });
-  replace(root, h("div", { class: "toolbar" }, h("h1", {}, "Tenants"), create), table(COLUMNS, items, "No tenant is yours to see."));
+  const listed = h("div", {});
+  const draw = () => {
+    const found = items.filter((row) => fits(row, filter.value));
+    const nothing = items.length ? "Nothing fits the filter." : "No tenant is yours to see.";
+    replace(listed, sortable(COLUMNS, found, nothing));
+  };
+  const filter = h("input", {
+    type: "search",
+    class: "filter",
+    placeholder: "Filter: name, owner, state",
+    "aria-label": "Filter tenants",
+    oninput: draw,
+  });
+  replace(root, h("div", { class: "toolbar" }, h("h1", {}, "Tenants"), filter, create), listed);
+  draw();
+}
+
+/** Each word is in its name, display name, state or owners. */
+function fits({ name, displayName, state, owners }, typed) {
+  const text = [name, displayName, state, ...owners].join(" ").toLowerCase();
+  return typed.toLowerCase().split(/\s+/).every((word) => text.includes(word));
 }
 
 export function share(used, limit) {
   if (!limit) return h("span", { class: "muted" }, "no limit");
-  const part = Math.round((100 * used) / limit);
-  return h("span", { class: part >= 90 ? "bad" : part >= 75 ? "warn" : "" }, `${part} %`);
+  const percent = Math.round(100 * part(used, limit));
+  return h("span", { class: percent >= 90 ? "bad" : percent >= 75 ? "warn" : "" }, `${percent} %`);
+}
+
+function part(used, limit) {
+  return limit ? used / limit : 0;
 }
 
 const COLUMNS = [
-  ["Name", (row) => h("a", { href: address("tenants", row.name) }, row.name)],
-  ["Display name", (row) => row.displayName],
-  ["State", (row) => h("span", { class: `badge ${row.state === "active" ? "good" : "warn"}` }, row.state)],
-  ["Objects", (row) => number(row.objects), "numeric"],
-  ["of quota", (row) => share(row.objects, row.limits.objects), "numeric"],
-  ["Bytes", (row) => bytes(row.bytes), "numeric"],
-  ["of quota", (row) => share(row.bytes, row.limits.bytes), "numeric"],
-  ["Log", (row) => bytes(row.logBytes), "numeric"],
+  ["Name", (row) => h("a", { href: address("tenants", row.name) }, row.name), null, (row) => row.name],
+  ["Display name", (row) => row.displayName, null, (row) => row.displayName],
+  ["State", (row) => h("span", { class: `badge ${row.state === "active" ? "good" : "warn"}` }, row.state), null, (row) => row.state],
+  ["Objects", (row) => number(row.objects), "numeric", (row) => row.objects],
+  ["of quota", (row) => share(row.objects, row.limits.objects), "numeric", (row) => part(row.objects, row.limits.objects)],
+  ["Bytes", (row) => bytes(row.bytes), "numeric", (row) => row.bytes],
+  ["of quota", (row) => share(row.bytes, row.limits.bytes), "numeric", (row) => part(row.bytes, row.limits.bytes)],
+  ["Log", (row) => bytes(row.logBytes), "numeric", (row) => row.logBytes],
+  ["of quota", (row) => share(row.logBytes, row.limits.logBytes), "numeric", (row) => part(row.logBytes, row.limits.logBytes)],
   ["Owners", (row) => row.owners.join(", ")],
-  ["Expires", (row) => (row.expires ? exact(Date.parse(row.expires)) : "")],
-  ["Age", (row) => age(row.created)],
+  ["Expires", (row) => (row.expires ? exact(Date.parse(row.expires)) : ""), null, (row) => row.expires || "~"],
+  ["Age", (row) => age(row.created), null, (row) => row.created],
 ];
 
 function made() {

@@ -37,7 +37,7 @@ class View {
     const { subject } = this;
     const object = this.revision ? (await this.past()).object : subject.object;
     if (!object) {
-      replace(this.note, "The object is deleted; History has what it was.");
+      replace(this.note, "There is no such object now; History has what it was, if it was.");
       return;
     }
     const answer = await this.asked(object.metadata.resourceVersion);

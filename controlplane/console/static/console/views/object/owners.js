@@ -17,7 +17,7 @@ export default async function owners({ subject, panel, signal }) {
   const draw = async () => {
     const { object } = subject;
     if (!object) {
-      replace(parts[0], h("p", { class: "muted" }, "The object is deleted."));
+      replace(parts[0], h("p", { class: "muted" }, "There is no such object now."));
       return;
     }
     const titles = ["Owners and dependents", "Refers to", "Related"];

@@ -145,9 +145,8 @@ function conditionsOf(object) {
           h(
             "tr",
             {},
-            [type, status, age(lastTransitionTime), reason ?? "", message ?? ""].map((text) =>
-              h("td", {}, text),
-            ),
+            [type, status, age(lastTransitionTime), reason ?? ""].map((text) => h("td", {}, text)),
+            h("td", { class: "wrap" }, message ?? ""),
           ),
         ),
       ),

@@ -32,7 +32,7 @@ export default async function yaml({ subject, panel, query, page, signal }) {
   } else if (number) {
     await load();
   } else if (!subject.object) {
-    replace(note, h("p", { class: "banner" }, "The object is deleted; History has what it was."));
+    replace(note, h("p", { class: "banner" }, "There is no such object now; History has what it was, if it was."));
   }
   const toggle = (event) => ((managed = event.target.checked), draw());
   panel.append(

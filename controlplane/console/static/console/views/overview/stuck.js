@@ -16,7 +16,8 @@ const SPANS = [
 ];
 const USUAL = "5";
 
-/** A panel; `query` of the address may say for how long ("stuck", minutes). */
+/** A panel (`root`), and what fills it (`draw`); `query` of the address may say for how long ("stuck",
+ *  minutes). */
 export function stuckObjects(query, signal) {
   const chosen = SPANS.some(([minutes]) => minutes === query.get("stuck"));
   const span = h(
@@ -36,12 +37,12 @@ export function stuckObjects(query, signal) {
     remember({ stuck: span.value === USUAL ? "" : span.value });
     draw();
   }
-  draw();
-  return panel(
+  const root = panel(
     "Stuck deletions",
     h("p", {}, h("label", {}, "Being deleted for longer than ", span)),
     found,
   );
+  return { root, draw };
 }
 
 function shown({ tenants, items }) {

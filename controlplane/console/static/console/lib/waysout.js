@@ -1,0 +1,22 @@
+// Where to go from a view that the server has refused: of a tenant that is not there, or is suspended.
+
+import { h } from "./dom.js";
+import { address } from "./router.js";
+import { forget } from "./state.js";
+
+const GROUP = "tenancy.polyplane.dev";
+
+/** An element, or null where going back is all that there is to do. */
+export function waysOut({ status }) {
+  const { group, kind, name } = status?.details ?? {};
+  if (group !== GROUP || kind !== "tenants") return null;
+  const to = (title, ...parts) => h("a", { class: "button", href: address(...parts) }, title);
+  const isThere = status.code !== 404;
+  if (!isThere) forget("tenant"); // nobody is led back to it
+  return h(
+    "p",
+    { class: "bar" },
+    to("All tenants", "tenants"),
+    isThere ? [" ", to(`Settings of ${name}`, "tenants", name)] : null,
+  );
+}
