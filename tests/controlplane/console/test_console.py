@@ -246,7 +246,18 @@ def test_events_have_no_page_of_their_own(
 
 
 def test_unknown_object_is_not_found(client: Client) -> None:
-    for key in ("nonsense", "_5B1_5D", "_5B1_2C_22_22_2C_22pods_22_2C_22a_22_2C_22b_22_5D"):
+    keys = (
+        "nonsense",
+        "[1]",
+        '[1,"","pods","a","b"]',
+        # nothing that can be stored
+        '[1e400,"","pods","a","b"]',
+        r'[1,"","pods","a","\u0000"]',
+        r'[1,"","pods","a","\ud800"]',
+        '[1,[],"pods","a","b"]',
+        "[" * 1000,
+    )
+    for key in map(quote, keys):
         assert (
             client.get(f"/admin/console/storedobject/{key}/change/", secure=True).status_code == 404
         )
