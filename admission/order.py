@@ -86,7 +86,7 @@ def _all(
 ) -> list[Plugin]:
     return [
         *_before_policies(authorize, provide, configured, buckets),
-        TenantProtection(home),
+        TenantProtection(home, authorize),
         *_policies(authorize, webhooks, policies),
         # last: nothing is charged for what another plugin refuses
         ResourceQuota(charge_quota, configured.limited),

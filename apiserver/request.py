@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from apiserver.meta.fields import FieldSelectorError, parse_field_selector
 from apiserver.meta.gvk import GroupResource, GroupVersion
 from apiserver.meta.names import path_segment
 
@@ -162,11 +164,10 @@ _remembered = lru_cache(4096)(_parse)
 
 def selected_name(query: Mapping[str, Sequence[str]]) -> str:
     """The name in a field selector that picks exactly one object, which authorization then sees as
-    the request's name; "" for one that no object has."""
-    for selector in query.get("fieldSelector", ())[:1]:
-        for term in selector.split(","):
-            name, sign, value = term.partition("=")
-            if sign and name == "metadata.name":
-                value = value.removeprefix("=")
-                return "" if path_segment(value) else value
+    the request's name; "" for one that no object has, and where the selector is none. What is
+    authorized is what is selected: both are read by the same parser."""
+    for text in query.get("fieldSelector", ())[:1]:
+        with suppress(FieldSelectorError):
+            name = parse_field_selector(text).exact("metadata.name")
+            return "" if name is None or path_segment(name) else name
     return ""

@@ -9,6 +9,7 @@ from math import ceil
 from typing import NamedTuple
 
 from apiserver.flow.queueset import Work
+from apiserver.golang.strconv import whole
 from apiserver.meta.gvk import GroupResource
 from apiserver.request import RequestInfo
 
@@ -104,7 +105,7 @@ def _of_list(
     if stocked is None or not stocked.objects:  # not at hand: nobody has asked for it lately
         return ONE
     stored = "continue" in query or _first(query, "resourceVersionMatch") == "Exact"
-    count = min(int(limit) or stocked.objects, stocked.objects)
+    count = min(whole(limit) or stocked.objects, stocked.objects)
     if info.name:
         count = 1
     elif stored and not watch and (query.get("labelSelector") or query.get("fieldSelector")):

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import orjson
 
 from apiserver.errors import BadRequest, Expired
+from apiserver.golang.strconv import whole
 from apiserver.golang.time import TimeError
 from apiserver.history import pages
 from apiserver.history.pages import Place
@@ -189,8 +190,8 @@ class _State:
     async def _version(self) -> int:
         """Raises BadRequest, Expired."""
         text, tenant = self._question.as_of, self._visit.scope.tenant.id
-        if text.isascii() and text.isdigit() and int(text) < _NEWEST:
-            return int(text)
+        if text.isascii() and text.isdigit() and (number := whole(text)) < _NEWEST:
+            return number
         try:
             moment = parse_time(text)
         except TimeError as error:

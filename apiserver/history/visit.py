@@ -16,6 +16,7 @@ import orjson
 
 from apiserver.authz.attributes import Attributes, Authorize, forbidden
 from apiserver.errors import BadRequest, NotFound
+from apiserver.golang.strconv import whole
 from apiserver.kinds.apiextensions.conversion import ConversionFailed
 from apiserver.kinds.served import Resource, ServedVersion
 from apiserver.meta.gvk import GroupResource, GroupVersion
@@ -92,10 +93,10 @@ class Visit:
         """Raises NotFound, also for a revision of what the user may not get: that there is one
         would say what others do."""
         missing = NotFound(self.scope.resource.group_resource, name)
-        if not name.isascii() or not name.isdigit() or int(name) > _MOST_VERSION:
+        if not name.isascii() or not name.isdigit() or (number := whole(name)) > _MOST_VERSION:
             raise missing
         with storage_errors(self.scope, name):
-            versions = await self.history.get(self.scope.tenant.id, [int(name)])
+            versions = await self.history.get(self.scope.tenant.id, [number])
         if not versions or str(versions[0].number) != name:
             raise missing
         key = versions[0].record.key

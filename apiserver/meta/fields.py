@@ -86,6 +86,7 @@ class FieldSelector(NamedTuple):
 _FEW = 8
 """Requirements that are looked at one by one."""
 EVERYTHING = FieldSelector()
+_SPECIAL = frozenset("\\,=")
 
 
 def escape(value: str) -> str:
@@ -107,6 +108,9 @@ def parse_field_selector(text: str) -> FieldSelector:
 
 
 def _terms(text: str) -> Iterator[str]:
+    if "\\" not in text:
+        yield from text.split(",")
+        return
     start, escaped = 0, False
     for i, c in enumerate(text):
         if escaped:
@@ -129,6 +133,8 @@ def _split(term: str) -> tuple[str, str, str] | None:
 
 
 def _unescape(value: str) -> str:
+    if not _SPECIAL.intersection(value):
+        return value
     out = []
     chars = iter(value)
     for c in chars:

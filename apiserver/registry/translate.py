@@ -38,6 +38,10 @@ def too_large(requested: int, current: int) -> ApiError:
     )
 
 
+_FULL_DISK_RETRY = 15
+"""Seconds; somebody has to make room."""
+
+
 def unavailable(error: errors.Unavailable | errors.TenantGone) -> ServiceUnavailable:
     """What may happen at every access to storage. A client may repeat at once what is known not to
     be committed."""
@@ -46,6 +50,10 @@ def unavailable(error: errors.Unavailable | errors.TenantGone) -> ServiceUnavail
     if error.unknown:
         return ServiceUnavailable(
             "the database did not confirm the write; it may have been committed"
+        )
+    if isinstance(error, errors.DiskFull):
+        return ServiceUnavailable(
+            "the disk of the database is full", details={"retryAfterSeconds": _FULL_DISK_RETRY}
         )
     return ServiceUnavailable("the database cannot be reached", details={"retryAfterSeconds": 1})
 

@@ -96,6 +96,10 @@ class Unavailable(StorageError):
         self.unknown = unknown
 
 
+class DiskFull(Unavailable):
+    """The database has no room for what is to be written; it can be read."""
+
+
 class ChainBroken(StorageError):
     """A reader found a gap in the log: always a bug, never ignored."""
 

@@ -22,7 +22,7 @@ from psycopg.adapt import AdaptersMap, Buffer, Loader
 from psycopg.pq import Format
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from apiserver.storage.errors import StorageError, Unavailable
+from apiserver.storage.errors import DiskFull, StorageError, Unavailable
 from apiserver.storage.visibility import everywhere, within
 from apiserver.whose import NOBODY, WHOSE, for_nobody, takes_turn
 
@@ -42,6 +42,8 @@ _LIVENESS: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
 }
+
+_TELL_EVERY = 60.0
 
 
 class _RawJson(Loader):
@@ -285,4 +287,22 @@ def is_connection_loss(error: psycopg.Error) -> bool:
 def translate(error: psycopg.Error) -> StorageError:
     """A failure of the database that no client can help."""
     first = str(error).strip().split("\n", 1)[0]
+    if isinstance(error, psycopg.errors.DiskFull):
+        _full_disk.told(first)
+        return DiskFull(first)
     return Unavailable(first or type(error).__name__)
+
+
+class _FullDisk:
+    """Tells the operator of a disk that stays full, once in `_TELL_EVERY` seconds."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+
+    def told(self, why: str) -> None:
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + _TELL_EVERY
+            log.error("the disk of the database is full, what is written gets 503: %s", why)
+
+
+_full_disk = _FullDisk()

@@ -136,7 +136,10 @@ class StoredObjectAdmin(_StoredAdmin):
         self, request: HttpRequest, object_id: str, from_field: str | None = None
     ) -> StoredObject | None:
         try:
-            tenant_id, group, resource, namespace, name = json.loads(object_id)
+            tenant_id, *names = json.loads(object_id)
+            group, resource, namespace, name = names
+            if "\0" in "".join(names):
+                return None
             key = {
                 "tenant_id": int(tenant_id),
                 "api_group": group,
@@ -145,7 +148,7 @@ class StoredObjectAdmin(_StoredAdmin):
                 "name": name,
             }
             return StoredObject.objects.filter(**key).first() or _last_of(key)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             return None
 
     def page(self, row: StoredObject) -> dict[str, Any]:

@@ -57,15 +57,15 @@ def statement(
     """The statement and its parameters, for a transaction that sees all tenants: those of
     `apiserver.endpoints.owntenants.Person`, from behind the name ``after`` on, ``most`` of them.
     Rows: `apiserver.endpoints.server.OwnRows`."""
-    asked = [subject for subject in subjects if _storable(subject)]
+    asked = [subject for subject in subjects if is_storable(subject)]
     owners = [subject for subject in asked if len(subject) <= _LONGEST_OWNER]
     if only:
         return _ONE, [owners, asked, only, after]
-    issuer = issuer if _storable(issuer) else ""
+    issuer = issuer if is_storable(issuer) else ""
     is_word = not _BETWEEN_WORDS.search(issuer)
     return _OF, [asked, owners, after, issuer, issuer, is_word, issuer, most]
 
 
-def _storable(text: str) -> bool:
+def is_storable(text: str) -> bool:
     """Whether PostgreSQL could hold it: what others say of who somebody is may be any string."""
     return "\0" not in text and not any("\ud800" <= c <= "\udfff" for c in text)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from apiserver.meta.fields import escape
 from apiserver.request import parse_request, selected_name
 
 
@@ -47,7 +50,35 @@ def test_a_selector_names_what_is_read_and_not_what_is_deleted(
         ("metadata.name=..", ""),
         ("metadata.name=a/b", ""),
         ("metadata.name=a%", ""),
+        # an escaped comma is part of a value, and divides no terms
+        (r"a=c\,metadata.name\=z,metadata.name=b", "b"),
+        (r"metadata.name=b\,c", "b,c"),
+        (r"metadata.name=b\=c", "b=c"),
+        (r"metadata.name=b\\,a=c", "b\\"),
+        # what is no selector picks nothing, whatever one of its terms says
+        (r"a=c\,metadata.name=b", ""),
+        ("metadata.name=b,a", ""),
+        ("metadata.name=b=c", ""),
+        (r"metadata.name=b\c", ""),
+        # of two that cannot both hold upstream takes the first in order
+        ("metadata.name=c,metadata.name=b", "b"),
     ],
 )
 def test_the_name_that_a_selector_picks(selector: str, name: str) -> None:
     assert selected_name({"fieldSelector": [selector, "metadata.name=z"]}) == name
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["metadata.name", "a"]),
+            st.sampled_from(["=", "==", "!="]),
+            st.text("ab,=\\!", max_size=6),
+        ),
+        max_size=3,
+    )
+)
+def test_what_is_authorized_is_what_is_selected(terms: list[tuple[str, str, str]]) -> None:
+    text = ",".join(f"{field}{sign}{escape(value)}" for field, sign, value in terms)
+    demanded = {value for field, sign, value in terms if (field, sign[0]) == ("metadata.name", "=")}
+    assert selected_name({"fieldSelector": [text]}) in (demanded or {""})

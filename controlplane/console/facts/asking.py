@@ -15,6 +15,7 @@ from django.views.decorators.cache import never_cache
 
 from apiserver.storage.visibility import django_everywhere
 from controlplane.accounts import holds
+from controlplane.tenancy.owntenants import is_storable
 
 log = logging.getLogger("polyplane.console")
 
@@ -102,7 +103,7 @@ def body_of(request: HttpRequest) -> Answer:
 def text_of(body: Answer, name: str, most: int = 253) -> str:
     """A member that is a string, "" where it is absent. Raises Refused."""
     value = body.get(name) or ""
-    if not isinstance(value, str) or len(value) > most or "\0" in value:
+    if not isinstance(value, str) or len(value) > most or not is_storable(value):
         raise Refused(400, f"{name} has to be a text of at most {most} characters")
     return value
 

@@ -14,7 +14,7 @@ from apiserver.authz.attributes import Decision
 from apiserver.endpoints.entry import Entry
 from apiserver.endpoints.request import ApiRequest, Message
 from apiserver.endpoints.server import Server
-from apiserver.storage.errors import TenantGone, Unavailable
+from apiserver.storage.errors import DiskFull, TenantGone, Unavailable
 from tests.support.api import receive_of
 
 
@@ -125,6 +125,7 @@ async def test_first_requests_that_come_together_start_one_server() -> None:
             "the database did not confirm the write; it may have been committed",
             None,
         ),
+        (DiskFull("could not extend file"), "the disk of the database is full", b"15"),
         (TenantGone("tenant 7 is gone"), "the tenant is being deleted", None),
     ],
 )

@@ -32,6 +32,9 @@ def seats(info: object, most: int, stock: Stock | None, watchers: int = 0, **que
         (LIST, {}, 4, MANY, 4),
         (LIST, {"limit": "100"}, 0, MANY, 5),
         (LIST, {"limit": "x"}, 7, MANY, 7),
+        # more digits than Python converts: no limit, as any that is larger than the list
+        (LIST, {"limit": "9" * 5000}, 0, MANY, 10),
+        (LIST, {"limit": "0" * 5000 + "100"}, 0, MANY, 5),
         (LIST, {"continue": "t"}, 0, MANY, 50),
         (LIST, {"continue": "t", "limit": "100"}, 0, MANY, 5),
         (LIST, {"continue": "t", "limit": "100", "labelSelector": "a=b"}, 0, MANY, 25),

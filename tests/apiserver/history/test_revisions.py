@@ -184,6 +184,7 @@ async def test_kubectl_gets_a_table(api: Api) -> None:
         selecting(SHOP, name="web"),
         selecting(SHOP, type="GONE"),
         selecting(SHOP, asOf="yesterday"),
+        selecting(SHOP, asOf="9" * 5000),
         f"{SHOP}?fieldSelector=object.name!%3Dweb",
         f"{SHOP}?fieldSelector=spec.x%3D1",
         f"{SHOP}?labelSelector=%3D%3D",
@@ -197,7 +198,11 @@ async def test_what_cannot_be_asked_is_said_so(api: Api, path: str) -> None:
     assert (status, found["reason"]) == (400, "BadRequest")
 
 
-@pytest.mark.parametrize("name", ["0", "1", "007", "x", "9" * 30, "-1", "1.5", "%00"])
+@pytest.mark.parametrize(
+    "name",
+    ["0", "1", "007", "x", "9" * 30, "9" * 5000, "0" * 5000 + "1", "-1", "1.5", "%00"],
+    ids=range(10),
+)
 async def test_a_revision_that_is_not_there(api: Api, name: str) -> None:
     assert (await api("GET", f"{SHOP}/{name}"))[0] == 404
     assert (await api("GET", f"{SHOP}/{name}/blame"))[0] == 404

@@ -246,10 +246,11 @@ def test_events_have_no_page_of_their_own(
 
 
 def test_unknown_object_is_not_found(client: Client) -> None:
-    for key in ("nonsense", "_5B1_5D", "_5B1_2C_22_22_2C_22pods_22_2C_22a_22_2C_22b_22_5D"):
-        assert (
-            client.get(f"/admin/console/storedobject/{key}/change/", secure=True).status_code == 404
-        )
+    stored = ('1e400,"","a"', r'1,"","\u0000"', r'1,"","\ud800"', '1,[],"a"', '1,"","pods"')
+    keys = ("nonsense", "[1]", "[" * 1000, *(f'[{start},"a","b"]' for start in stored))
+    for key in map(quote, keys):
+        path = f"/admin/console/storedobject/{key}/change/"
+        assert client.get(path, secure=True).status_code == 404
 
 
 def test_lists_do_not_ask_per_row(client: Client, rows: object) -> None:

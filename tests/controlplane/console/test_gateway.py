@@ -288,6 +288,10 @@ REFUSED = [
     {"origin": "https://evil.example"},
     {"origin": "null"},
     {"origin": f"https://{HOST}.evil.example"},
+    {"origin": f"http://{HOST}"},
+    {"origin": HOST},
+    {"origin": f"//{HOST}"},
+    {"origin": "https://["},
     {"referer": f"https://{HOST}/admin/console/"},
 ]
 

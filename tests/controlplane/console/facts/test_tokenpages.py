@@ -65,6 +65,13 @@ def test_who_makes_which(ask: Ask, who: str, body: dict[str, Any], code: int) ->
         assert tokens.is_known(answer["token"])
 
 
+@pytest.mark.parametrize("text", ["\ud800", "a\udfffb", "\0", "a" * 254, 1, ["a"], {"a": 1}])
+@pytest.mark.parametrize("member", ["user", "description", "groups"])
+def test_what_is_no_text_makes_none(ask: Ask, member: str, text: Any) -> None:
+    said = [text] if member == "groups" else text
+    assert ask("root", "POST", "tokens", {**OTHER, "user": "bob", member: said})[0] == 400
+
+
 def test_his_own_is_by_uid_and_somebody_elses_has_none(ask: Ask, people: dict[str, User]) -> None:
     _, own = ask("ann", "POST", "tokens", EVERYWHERE)
     _, named = ask("owner", "POST", "tokens", {**OWNED, "user": "root"})
