@@ -187,7 +187,7 @@ class MirroredEndpoints:
         self._told[uid] = left
         for said in mirror.said():
             about = regarding_of("v1", "Endpoints", mirror.record)
-            await self._recorder.record(tenant, about, said)
+            self._recorder.record(tenant, about, said)
 
     async def missed(self, tenant: int) -> Sequence[str]:
         found = [namespace for namespace in await self._touched.since_last(tenant) if namespace]

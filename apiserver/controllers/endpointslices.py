@@ -234,7 +234,7 @@ class EndpointSlices:
         if why:
             about = regarding_of("v1", "Service", work.record)
             said = Said("Warning", "FailedToUpdateEndpointSlices", why)
-            await self._recorder.record(tenant, about, said)
+            self._recorder.record(tenant, about, said)
 
     async def missed(self, tenant: int) -> Sequence[str]:
         found = [namespace for namespace in await self._touched.since_last(tenant) if namespace]
