@@ -135,7 +135,7 @@ class MirroredEndpoints:
             done &= await self._update(tenant, mirror, one)
         for slice_ in plan.delete:
             await self._delete(tenant, slice_)
-        await self._tell(tenant, mirror)
+        self._tell(tenant, mirror)
         return done
 
     async def _create(self, tenant: Tenant, mirror: Mirror, family: str, one: Slice) -> bool:
@@ -177,7 +177,7 @@ class MirroredEndpoints:
         except Conflict:
             return  # it is another one now, and its writer looks
 
-    async def _tell(self, tenant: Tenant, mirror: Mirror) -> None:
+    def _tell(self, tenant: Tenant, mirror: Mirror) -> None:
         """Of addresses that are left out, once for as many."""
         uid, left = mirror.record.uid, (mirror.invalid, mirror.too_many)
         if left == self._told.get(uid, (0, 0)):

@@ -144,7 +144,7 @@ class EndpointSlices:
         for slice_ in work.slices:
             if slice_.get("addressType") not in wanted:
                 await self._delete(tenant, slice_)
-        await self._tell(tenant, work)
+        self._tell(tenant, work)
         return again
 
     async def _carry_out(
@@ -221,7 +221,7 @@ class EndpointSlices:
         if len(self._written) > _KNOWN:
             self._written.popitem(last=False)
 
-    async def _tell(self, tenant: Tenant, work: ServiceSlices) -> None:
+    def _tell(self, tenant: Tenant, work: ServiceSlices) -> None:
         """Of pods that are left out, when they are others than before."""
         why, uid = work.trouble(), work.record.uid
         if work.without_node:
