@@ -22,7 +22,7 @@ import orjson
 from apiserver.controllers import names
 from apiserver.controllers.actions import Actions, Item
 from apiserver.controllers.mirrored import CONTROLLER, Mirror, may_be_mirrored
-from apiserver.controllers.ownservice import ENDPOINTS, SLICES
+from apiserver.controllers.ownservice import ENDPOINTS, NAME, NAMESPACE, SLICES
 from apiserver.controllers.recorder import Recorder, regarding_of
 from apiserver.controllers.refusals import each_its_turn
 from apiserver.controllers.selecting import AGAIN, CHEAP, RESTORE, SETTLE, SHARE
@@ -38,6 +38,7 @@ from apiserver.storage.pool import Database
 from apiserver.storage.touched import UNMIRRORED, Touched
 
 SOURCE = "endpoint-slice-mirroring-controller"
+OWN = (NAMESPACE, NAME)
 _Named = Mapping[str, tuple[Record, Object]]
 
 
@@ -57,6 +58,8 @@ class MirroredEndpoints:
 
     def concerned(self, event: Event) -> tuple[str, float] | None:
         key = event.record.key
+        if (key.namespace, key.name) == OWN:  # every tenant has these, and they are never mirrored
+            return None
         if key.group_resource != SLICES:
             return key.namespace, SETTLE
         return (key.namespace, RESTORE) if CONTROLLER.encode() in event.record.data else None

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from apiserver.controllers import endpointmirroring, mirrored
+from apiserver.controllers import endpointmirroring, mirrored, ownservice
 from apiserver.controllers.actions import Actions
 from apiserver.controllers.endpointmirroring import MirroredEndpoints
+from apiserver.controllers.endpoints import ServiceEndpoints
+from apiserver.controllers.endpointslices import EndpointSlices
 from apiserver.controllers.mirrored import CONTROLLER
 from apiserver.controllers.ownservice import ENDPOINTS, SLICES
 from apiserver.controllers.recorder import EVENTS
 from apiserver.controllers.slicing import MANAGED_BY, SERVICE_NAME
 from apiserver.meta.objects import Object
 from apiserver.registry.services import SERVICES
+from apiserver.storage.interface import ObjectKey
 from apiserver.storage.postgres import PostgresStore
 from tests.apiserver.controllers.test_endpointslices import LABELS, service, slices
 from tests.apiserver.controllers.test_upkeep import controllers
@@ -270,6 +273,32 @@ async def test_where_all_services_select_the_database_is_not_asked(
     assert await keeper.look(worker.tenant, "ns") is None
     monkeypatch.setattr(Actions, "each", None)
     assert await keeper.look(worker.tenant, "ns") is None
+
+
+async def test_what_every_tenant_has_leads_to_no_look(
+    worker: Worker, store: PostgresStore, keeper: MirroredEndpoints
+) -> None:
+    """Tenants in which nobody has made a Service cost nothing."""
+    heard: list[Any] = []
+
+    def observe(_: int, events: Sequence[Any]) -> None:
+        heard.extend(keeper.concerned(event) for event in events)
+
+    store.observe(observe)
+    actions = Actions(worker.registry)
+    own = (
+        (SERVICES, alone("kubernetes")),
+        (ENDPOINTS, ownservice.endpoints(["10.0.0.1"], 443)),
+        (SLICES, ownservice.endpoint_slice(["10.0.0.1"], 443)),
+    )
+    for resource, obj in own:
+        key = ObjectKey(*resource, "default", "kubernetes")
+        obj["metadata"]["namespace"] = "default"
+        assert await actions.ensure(worker.tenant, key, obj)
+    assert heard == [None] * 3
+    others = (EndpointSlices, ServiceEndpoints)
+    keepers = [keeper, *(kind(actions, store.database) for kind in others)]
+    assert [await one.missed(worker.tenant.id) for one in keepers] == [[], [], []]
 
 
 async def test_a_sweep_finds_what_a_dead_process_left(
