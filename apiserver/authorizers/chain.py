@@ -12,6 +12,7 @@ from apiserver.authorizers.editing import Editing
 from apiserver.authorizers.keeping import Keeping
 from apiserver.authorizers.links import Link, Named, World
 from apiserver.authorizers.looking import Looking
+from apiserver.authorizers.measuring import Measuring
 from apiserver.authorizers.nodes import Node
 from apiserver.authorizers.ownquestions import OwnQuestions
 from apiserver.authorizers.rbac import Rbac, RbacReader
@@ -38,6 +39,7 @@ class Authority:
             *self._of_all,
             Looking(),
             Keeping(),
+            Measuring(),
             Editing(self.indexes),
         )
         self._links: Sequence[Named] = ()

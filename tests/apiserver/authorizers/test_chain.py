@@ -10,7 +10,7 @@ from apiserver.authorizers.chain import Authority
 from apiserver.authorizers.links import AlwaysAllow, AlwaysDeny, Named, Stateless, World
 from apiserver.authz.attributes import Attributes, Decision
 from apiserver.authz.rbac import UserRules
-from apiserver.platformroles import LOOKING, TENANT_ADMINS
+from apiserver.platformroles import LOOKING, METRICS_READERS, TENANT_ADMINS
 from apiserver.request import TENANCY_GROUP
 from apiserver.user import AUTHENTICATED, MASTERS, User
 
@@ -225,3 +225,31 @@ async def test_who_keeps_tenants_keeps_all_but_the_one_that_says_so(
     assert not (await chain(Says(NO)).authorize(HOME, kept)).allowed
     assert (await chain(Says(PASS)).rules_for(HOME, KEEPER, "n")).incomplete
     assert not (await chain(Says(PASS)).rules_for(WORLD, KEEPER, "n")).incomplete
+
+
+MEASURER = User("measurer", platform=frozenset({METRICS_READERS}))
+
+
+@pytest.mark.parametrize(
+    ("asked", "allowed"),
+    [
+        ({"verb": "get", "path": "/metrics"}, True),
+        ({"verb": "get", "path": "/metrics/slis"}, True),
+        ({"verb": "delete", "path": "/metrics"}, False),
+        ({"verb": "*", "path": "/metrics"}, False),
+        ({"verb": "get", "path": "/metrics/"}, False),
+        ({"verb": "get", "path": "/flagz"}, False),
+        ({"verb": "get", "path": "/debug/api_priority_and_fairness/dump_requests"}, False),
+        ({"verb": "get", "path": "*"}, False),
+        ({"verb": "get", "path": "", "is_resource": True, "resource": "pods"}, False),
+    ],
+)
+async def test_who_reads_metrics_reads_them_where_they_are_of_the_installation(
+    asked: dict[str, Any], allowed: bool
+) -> None:
+    question = Attributes(MEASURER, **{"is_resource": False, **asked})
+    assert (await chain(Says(PASS)).authorize(HOME, question)).allowed is allowed
+    assert not (await chain(Says(PASS)).authorize(WORLD, question)).allowed
+    assert not (await chain(Says(NO)).authorize(HOME, question)).allowed
+    nobody = Attributes(User("measurer"), **{"is_resource": False, **asked})
+    assert not (await chain(Says(PASS)).authorize(HOME, nobody)).allowed

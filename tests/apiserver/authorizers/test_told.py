@@ -4,7 +4,9 @@ this is all.
 | role | tenant | allowed, beside RBAC and what everybody may ask | told |
 |---|---|---|---|
 | none | any | nothing | as kube-apiserver: without what everybody may ask |
-| viewers by a token, metrics-readers | any | nothing | all of it |
+| viewers by a token | any | nothing | all of it |
+| metrics-readers | default | to read metrics | all of it |
+| | other | nothing | all of it |
 | viewers in the console | any | to read objects, status and scale, but Secrets | what is served |
 | editors | any | the tenant's ClusterRole edit, less what editing.py keeps | all of it |
 | editors, "*" in edit | any | likewise | likewise, of "*" what is served |
@@ -14,8 +16,8 @@ tenants by their names |
 | a tenant's owner | any | everything, by RBAC | all of it |
 | system:masters, whatever else | any | everything | what RBAC gives, as kube-apiserver |
 
-The answers of the third, fifth and sixth line say that they are incomplete, and why. The namespace
-matters to none of them: roles in the installation hold in the whole tenant.
+The answers of the fifth, seventh and eighth line say that they are incomplete, and why. The
+namespace matters to none of them: roles in the installation hold in the whole tenant.
 """
 
 from __future__ import annotations
@@ -111,6 +113,7 @@ WITH_TOYS = role("edit", [TOY_RULE])
 COMPLETE = [
     (holder(VIEWERS), "acme", ()),
     (holder(METRICS_READERS), "acme", ()),
+    (holder(METRICS_READERS), "default", ()),
     (holder(EDITORS), "acme", ()),
     (holder(EDITORS, TENANT_ADMINS, VIEWERS), "acme", ()),
     (holder(EDITORS), "default", ()),
