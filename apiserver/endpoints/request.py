@@ -24,6 +24,7 @@ from apiserver.flow.queueset import Ticket
 from apiserver.flow.shares import Taken
 from apiserver.kinds.served import ServedVersion
 from apiserver.registry.offload import Asker, ClientGone
+from apiserver.registry.options import parse_bool
 from apiserver.registry.scope import NO_TENANT, Tenant
 from apiserver.request import RequestInfo, parse_request, selected_name
 from apiserver.user import User
@@ -276,4 +277,4 @@ def raw_path(scope: Message) -> str:
 
 def _asks_to_watch(query: dict[str, list[str]]) -> bool:
     values = query.get("watch")
-    return values is not None and not (values[0] == "0" or values[0].lower() == "false")
+    return values is not None and parse_bool(values[0])
