@@ -26,7 +26,7 @@ TENANT = "demo"
 
 def load_demo(base: str, context: ssl.SSLContext, kubeconfig: Path) -> int:
     """Creates every object of fixtures/demo in tenant demo; those that exist stay as they are.
-    Returns how many were made."""
+    Returns how many were made. Raises OperatorError."""
     token = yaml.safe_load(kubeconfig.read_text())["users"][0]["user"]["token"]
     client = _Client(tenant_url(base, TENANT), context, token)
     count, uids = 0, dict[tuple[str, str], str]()
@@ -93,4 +93,10 @@ class _Client:
             raise OperatorError(
                 f"The demo objects were refused: {method} {path} answered {e.code}: {text[:300]}",
                 "report this as a bug.",
+            ) from e
+        except OSError as e:
+            raise OperatorError(
+                f"The demo objects could not be made: no answer to {method} {path} ({e}). "
+                "The machine may have too much to do.",
+                "start again: what is missing is made then.",
             ) from e
