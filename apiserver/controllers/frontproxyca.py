@@ -10,7 +10,6 @@ have brought another ``POLYPLANE_CLIENT_CA_FILE``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -32,7 +31,7 @@ from apiserver.storage.relations import Relations
 
 NAMESPACE, NAME = "kube-system", "extension-apiserver-authentication"
 _FILE, _CLIENTS = "requestheader-client-ca-file", "client-ca-file"
-_END = "-----END CERTIFICATE-----"
+_BEGIN, _END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
 
 
 class FrontProxyAuthority:
@@ -131,9 +130,15 @@ class FrontProxyAuthority:
 
 
 def blocks(pem: str) -> list[str]:
-    """The certificates of a bundle, one by one."""
-    pattern = rf"-----BEGIN CERTIFICATE-----.*?{_END}"
-    return [f"{block}\n" for block in re.findall(pattern, pem, re.DOTALL)]
+    """The certificates of a bundle, one by one, in time by its length: each ends what began last
+    before it."""
+    found, at = list[str](), 0
+    while (end := pem.find(_END, at)) >= 0:
+        begin = pem.rfind(_BEGIN, at, end)
+        at = end + len(_END)
+        if begin >= 0:
+            found.append(f"{pem[begin:at]}\n")
+    return found
 
 
 def _expired(block: str) -> bool:

@@ -98,3 +98,29 @@ async def test_a_restart_with_another_authority_adds_it_and_drops_what_has_expir
 
     await actions.change(there, KEY, add)
     assert await started_with(old) == [INSTALLATION.pem, THEIRS.pem]
+
+
+class Read(str):
+    """Counts the characters that are looked at."""
+
+    looked = 0
+
+    def find(self, text: str, start: Any = None, end: Any = None) -> int:
+        found = super().find(text, start, end)
+        Read.looked += (found if found >= 0 else len(self)) - (start or 0)
+        return found
+
+    def rfind(self, text: str, start: Any = None, end: Any = None) -> int:
+        found = super().rfind(text, start, end)
+        Read.looked += (end or len(self)) - max(found, start or 0)
+        return found
+
+
+def test_a_bundle_is_read_in_time_by_its_length() -> None:
+    begin, end = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
+    whole = f"{begin}\nb\n{end}\n"
+    assert blocks(f"x{begin}\na\n{whole}y\n{end}\n{whole}") == [whole, whole]
+    for bundle in (Read(begin * 1000), Read(end * 1000), Read(begin * 1000 + whole * 1000)):
+        Read.looked = 0
+        blocks(bundle)
+        assert Read.looked <= 4 * len(bundle)
