@@ -114,10 +114,14 @@ _OF_TIMES: tuple[tuple[str, str, Mapping[str, int]], ...] = (
 
 
 def expose(
-    flows: FlowControl | None, tenant: int | None, others: Sequence[Snapshot] = ()
+    flows: FlowControl | None,
+    tenant: int | None,
+    others: Sequence[Snapshot] = (),
+    own: Snapshot | None = None,
 ) -> Iterator[bytes]:
-    """Lines of the tenant's metrics, or of the installation's (None). others: of other workers."""
-    return gather(flows, tenant).expose(others)
+    """Lines of the tenant's metrics, or of the installation's (None). others, own: see
+    `Metrics.expose`."""
+    return gather(flows, tenant).expose(others, own)
 
 
 def gather(flows: FlowControl | None, tenant: int | None) -> Metrics:

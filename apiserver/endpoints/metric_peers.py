@@ -62,14 +62,15 @@ class Peers:
             self._keep(int(path.name.split(".")[1]))
         (self._directory / f"{self._name}.sock").unlink(missing_ok=True)
 
-    async def others(self, number: int) -> Sequence[Snapshot]:
-        """What the other workers have counted, and those that are gone."""
-        self._keep(number)
+    async def counted(self, number: int) -> tuple[Snapshot, Sequence[Snapshot]]:
+        """What this worker has counted, and what others have, and those that are gone. More than
+        that is not to be shown: it is what outlives the worker."""
+        own = self._keep(number)
         names = [path.stem for path in self._directory.glob("*.sock") if path.stem != self._name]
         answers = await asyncio.gather(*(self._ask(name, number) for name in names))
         alive = {name for name, answer in zip(names, answers, strict=True) if answer is not None}
         gone = await asyncio.to_thread(self._gone, number, {*alive, self._name})
-        return [*gone, *(answer for answer in answers if answer is not None)]
+        return own, [*gone, *(answer for answer in answers if answer is not None)]
 
     async def _ask(self, name: str, number: int) -> Snapshot | None:
         """None from one that is gone."""

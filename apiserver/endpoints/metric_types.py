@@ -231,21 +231,26 @@ class Metrics:
             if metric.adds_up
         }
 
-    def expose(self, others: Sequence[Snapshot] = ()) -> Iterator[bytes]:
+    def expose(
+        self, others: Sequence[Snapshot] = (), own: Snapshot | None = None
+    ) -> Iterator[bytes]:
         """Lines, which may be asked for at leisure: counting goes on meanwhile. others: what other
-        workers have counted."""
+        workers have counted; own: what this one had when it was asked, all that it has by
+        default."""
         for metric in self._metrics:
             yield (
                 f"# HELP {metric.name} {metric.text}\n# TYPE {metric.name} {metric.kind}\n"
             ).encode()
-            for values, cell in _sums(metric, others).items():
+            for values, cell in _sums(metric, others, own).items():
                 for suffix, labels, value in metric.samples(values, cell):
                     yield f"{metric.name}{suffix}{labels} {_number(value)}\n".encode()
 
 
-def _sums(metric: Metric, others: Sequence[Snapshot]) -> Mapping[Labels, Any]:
-    cells = dict(metric.cells())
+def _sums(metric: Metric, others: Sequence[Snapshot], own: Snapshot | None) -> Mapping[Labels, Any]:
     name = (_RISES_NOT if metric.kind == "gauge" else "") + metric.name
+    cells = dict(metric.cells())
+    if own is not None and metric.adds_up:
+        cells = {tuple(values): cell for values, cell in own.get(name, ())}
     for snapshot in others if metric.adds_up else ():
         for values, cell in snapshot.get(name, ()):
             labels = tuple(values)

@@ -84,7 +84,8 @@ def test_no_counter_goes_back_while_workers_die(server: Installation) -> None:
         for page in PAGES:
             told = scrape(server, page)
             if told is not None:
-                assert not list(falls(last.get(page, {}), told))
+                fallen = list(falls(last.get(page, {}), told))
+                assert not fallen, f"{page}: {len(fallen)}, {fallen[:3]}"
                 last[page] = told
 
     with Load(server):

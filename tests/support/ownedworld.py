@@ -142,7 +142,7 @@ class World:
     def resources(self, tenant: Tenant) -> Sequence[Resource]:
         return list(catalog.resources().values())
 
-    def scope(self, tenant: Tenant, key: ObjectKey) -> None:
+    def preferred(self, tenant: Tenant, key: ObjectKey) -> None:
         """So nothing is told of anything."""
 
     async def item(self, tenant: Tenant, key: ObjectKey) -> Item | None:

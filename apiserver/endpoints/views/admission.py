@@ -80,8 +80,11 @@ def _attributes(request: Object, user: User, tenant: int) -> Attributes:
 class AdmissionUseReviewView(ReviewView):
     async def _answer(self, review: Object) -> Object:
         tenant, peers = self.scope.tenant.id, self.server.peers
-        others = await peers.others(tenant) if peers is not None else ()
-        use, status, hidden = Use([metrics.snapshot(tenant), *others]), dict[str, object](), []
+        told = [metrics.snapshot(tenant)]
+        if peers is not None:
+            own, others = await peers.counted(tenant)
+            told = [own, *others]
+        use, status, hidden = Use(told), dict[str, object](), []
         for member, resources in (("policies", POLICIES), ("webhooks", WEBHOOKS)):
             rows: list[Object] = []
             for resource in resources:

@@ -45,14 +45,14 @@ async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpRespo
             )  # what cannot be counted is not told; the other metrics are wanted most just then
     if everything:
         await server.storage_size.look(server.registry.store, metrics.storage_size)
-    others = await _others(server, request, everything=everything)
-    tenant = None if everything else request.tenant.id
     metrics.lag.set((), server.registry.watches.behind)
     metrics.fold()
+    own, others = await _counted(server, request, everything=everything)
+    tenant = None if everything else request.tenant.id
     lines = chain(
         process_metrics.expose(document(server.git_version)),
-        families.registry.expose(others),
-        flow_metrics.expose(server.flows, tenant, others),
+        families.registry.expose(others, own),
+        flow_metrics.expose(server.flows, tenant, others, own),
     )
     return PartsResponse(lines, content_type=_MEDIA_TYPE)
 
@@ -60,8 +60,9 @@ async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpRespo
 async def slis(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase:
     """/metrics/slis: results of health checks, and nothing else."""
     everything, families = _asked(request)
-    others = await _others(server, request, everything=everything)
-    return PartsResponse(families.health.registry.expose(others), content_type=_MEDIA_TYPE)
+    own, others = await _counted(server, request, everything=everything)
+    lines = families.health.registry.expose(others, own)
+    return PartsResponse(lines, content_type=_MEDIA_TYPE)
 
 
 def _asked(request: ApiRequest) -> tuple[bool, metrics.Families]:
@@ -70,10 +71,13 @@ def _asked(request: ApiRequest) -> tuple[bool, metrics.Families]:
     return everything, metrics.ALL if everything else metrics.of_tenant(request.tenant.id)
 
 
-async def _others(server: Server, request: ApiRequest, *, everything: bool) -> Sequence[Snapshot]:
-    """What the other workers have counted."""
-    number = EVERYTHING if everything else request.tenant.id
-    return await server.peers.others(number) if server.peers is not None else ()
+async def _counted(
+    server: Server, request: ApiRequest, *, everything: bool
+) -> tuple[Snapshot | None, Sequence[Snapshot]]:
+    """What this worker has counted, None for all that it has, and what the others have."""
+    if server.peers is None:
+        return None, ()
+    return await server.peers.counted(EVERYTHING if everything else request.tenant.id)
 
 
 VIEWS: dict[str, View] = {"/metrics": dispatch, "/metrics/slis": slis}

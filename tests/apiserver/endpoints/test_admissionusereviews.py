@@ -194,9 +194,9 @@ async def test_another_worker_counts_as_well(api: Api, monkeypatch: pytest.Monke
     own = metrics.snapshot(api.tenant.id)
 
     class Peers:
-        async def others(self, number: int) -> Sequence[Snapshot]:
+        async def counted(self, number: int) -> tuple[Snapshot, Sequence[Snapshot]]:
             assert number == api.tenant.id
-            return [own]
+            return own, [own]
 
     monkeypatch.setattr(api.server, "peers", Peers())
     assert row(await asked(api), policy="small")["evaluations"] == 2

@@ -30,7 +30,8 @@ class Worker:
         self.peers._name = name
 
     async def scrape(self) -> dict[str, float]:
-        text = b"".join(self.metrics.expose(await self.peers.others(0))).decode()
+        own, others = await self.peers.counted(0)
+        text = b"".join(self.metrics.expose(others, own)).decode()
         return {k: float(v) for k, v in re.findall(r"^([^#\s]+) (\S+)$", text, re.M)}
 
     def die(self) -> None:
@@ -94,6 +95,19 @@ async def test_what_was_shown_of_a_dead_worker_stays(directory: Path) -> None:
     told = await one.scrape()
     assert (told['requests_total{verb="GET"}'], told["took_seconds_count"]) == (111, 3)
     assert told["open"] == 1, "what is open went with those who had it open"
+
+
+async def test_no_more_is_shown_than_what_outlives_the_worker(directory: Path) -> None:
+    """An answer is made and sent in parts, while counting goes on."""
+    one, two, _ = await three(directory)
+    own, others = await one.peers.counted(0)
+    one.requests.add(("GET",), 500)
+    one.took.observe((), 9.0)
+    text = b"".join(one.metrics.expose(others, own)).decode()
+    assert 'requests_total{verb="GET"} 111\n' in text and "took_seconds_sum 3\n" in text
+    one.die()
+    told = await two.scrape()
+    assert (told['requests_total{verb="GET"}'], told["took_seconds_sum"]) == (111, 3)
 
 
 async def test_what_a_worker_counted_until_it_was_stopped_stays(directory: Path) -> None:
