@@ -21,6 +21,10 @@ install: $(VENV)/.runtime $(VENV)/bin/kubectl-polyplane ## into .venv: what runs
 install-dev: $(VENV)/.dev $(VENV)/bin/kubectl-polyplane ## that, and what tests need
 
 $(PY):
+	@command -v "$(PYTHON)" >/dev/null || { \
+		printf 'error: there is no %s\n' "$(PYTHON)" >&2; \
+		printf '  fix: install Python 3.11 or newer, or: make run PYTHON=/path/to/python3\n' >&2; \
+		exit 1; }
 	@echo "polyplane: creating $(VENV)" >&2
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
 		"Python 3.11 or newer is needed; try: make run PYTHON=python3.12")'

@@ -41,3 +41,12 @@ def test_the_plugin_is_there_after_make_install(clone: Path, tmp_path: Path) -> 
     run("make", "install", at=clone)
     assert plugin.stat().st_mtime_ns == before, "it is left alone"
     assert "kubectl-polyplane" in (ROOT / "docs/history.md").read_text()
+
+
+def test_a_machine_without_python_is_told_the_way_out(clone: Path) -> None:
+    (clone / ".venv/bin/python").unlink()
+    command = ("make", "install", "PYTHON=no-such-python")
+    done = subprocess.run(command, cwd=clone, text=True, capture_output=True, check=False)
+    assert done.returncode != 0
+    assert "error: there is no no-such-python\n  fix: install Python 3.11" in done.stderr
+    assert not (clone / ".venv/bin/pip").exists(), "nothing was begun"
