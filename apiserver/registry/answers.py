@@ -282,6 +282,8 @@ class _Work:
             at = bisect_left(states, key_order(*self.after), key=_key_order)
             if at == len(states) or _key_order(states[at]) != key_order(*self.after):
                 raise _nowhere()
+            if next(iter(self._chosen(states[at : at + 1])), None) is None:
+                raise _nowhere()  # where what is not in the list stands, would say what it holds
             place = sorting.place(states[at])
             behind = order[bisect_right(order, place, key=sorting.place) :]
         chosen = self._chosen(behind)

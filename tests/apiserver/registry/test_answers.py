@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from apiserver.meta.gvk import GroupResource
-from apiserver.registry import filters
+from apiserver.registry import answers, filters
 from apiserver.storage.compact import compact
 from apiserver.storage.postgres import PostgresStore
 from apiserver.watch import cache as caches
@@ -301,6 +301,36 @@ async def test_a_token_cannot_be_given_another_question(api: Api) -> None:
     forged = base64.urlsafe_b64encode(orjson.dumps(held)).decode().rstrip("=")
     refused = await refusal(api, **{"continue": forged})
     assert (refused["code"], "not issued" in refused["message"]) == (400, True)
+
+
+@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize(
+    "selected",
+    [{"labelSelector": "half=True"}, {"filter": "self.metadata.labels.half == 'True'"}],
+)
+async def test_what_is_not_in_the_list_is_no_place_in_it(
+    api: Api, selected: dict[str, str], kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A token without a signature may name anything: whether there is such an object, and what it
+    holds beside those that may be seen, is not to be found out by what comes behind it."""
+    monkeypatch.setattr(answers, "FEW", 2)
+    query = {**selected, "sortBy": ".data.size"}
+    token = (await ask(api, limit=1, **query))["metadata"]["continue"]
+    if kept:  # by somebody who sees all
+        assert await names(api, sortBy=".data.size") == ["c", "a", "b", "e", "d"]
+    found = orjson.loads(base64.urlsafe_b64decode(token + "=="))
+    assert found.pop("sig")
+
+    async def behind(name: str) -> Any:
+        forged = base64.urlsafe_b64encode(orjson.dumps({**found, "start": f"{name}\0"})).decode()
+        return await api("GET", f"{MAPS}?{urlencode({**query, 'continue': forged.rstrip('=')})}")
+
+    status, page = await behind("a")
+    assert status == 200 and [item["metadata"]["name"] for item in page["items"]] == ["b"]
+    answers_to = [await behind(name) for name in ("c", "d", "e", "nothing")]
+    assert {(status, page["message"]) for status, page in answers_to} == {
+        (400, "invalid continue token: its object is not in the list")
+    }
 
 
 async def test_a_state_that_is_gone_is_said_to_be(
