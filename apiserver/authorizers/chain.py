@@ -69,16 +69,18 @@ def _own_question(world: World, attributes: Attributes) -> Decision | None:
 _LOOKING = Decision(True, authorizer=VIEWERS)
 _SEEN = frozenset({"", "status", "scale"})
 """Subresources that are the object again. Others act, even by GET (pods/exec)."""
+_HIDDEN = frozenset({GroupResource("", "secrets"), GroupResource(TENANCY_GROUP, "tenanttemplates")})
+"""Secrets, and what has objects of any kind in it, Secrets among them."""
 
 
 def _only_looks(attributes: Attributes) -> bool:
-    """Whether it is what a viewer of all tenants sees in the console: any object but Secrets, as it
-    is."""
+    """Whether it is what a viewer of all tenants sees in the console: any object but Secrets and
+    what may hold some, as it is."""
     return (
         attributes.is_resource
         and attributes.verb in READING
         and attributes.subresource in _SEEN
-        and not (attributes.resource == "secrets" and attributes.group == "")
+        and GroupResource(attributes.group, attributes.resource) not in _HIDDEN
         and attributes.resource != "*"
         and attributes.group != "*"
     )
