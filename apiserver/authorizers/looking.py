@@ -1,21 +1,26 @@
-"""What a viewer of all tenants sees in the console: any object but Secrets, as it is."""
+"""What a viewer of all tenants sees in the console: any object but Secrets and what may hold some,
+as it is."""
 
 from __future__ import annotations
 
 from apiserver.authorizers.links import Stateless, World
 from apiserver.authz.attributes import READING, Attributes, Decision
 from apiserver.authz.rbac import UserRules
+from apiserver.meta.gvk import GroupResource
 from apiserver.platformroles import LOOKING, VIEWERS
+from apiserver.request import TENANCY_GROUP
 from apiserver.user import User
 
 _YES, _NO_OPINION = Decision(True, authorizer=VIEWERS), Decision(False)
 _SEEN = frozenset({"", "status", "scale"})
 """Subresources that are the object again. Others act, even by GET (pods/exec)."""
+_HIDDEN = frozenset({GroupResource("", "secrets"), GroupResource(TENANCY_GROUP, "tenanttemplates")})
+"""Secrets, and what has objects of any kind in it, Secrets among them."""
 _MORE = f"the role {VIEWERS} allows more: to get, list and watch also what is not served now"
 
 
 def _is_seen(group: str, resource: str, subresource: str) -> bool:
-    return subresource in _SEEN and not (resource == "secrets" and group == "")
+    return subresource in _SEEN and GroupResource(group, resource) not in _HIDDEN
 
 
 class Looking(Stateless):

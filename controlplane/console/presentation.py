@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from apiserver.request import TENANCY_GROUP
+
 
 class Manager(NamedTuple):
     """One entry of managedFields; fields: one dotted path each."""
@@ -29,12 +31,15 @@ class Finalizer(NamedTuple):
 
 
 def as_yaml(obj: dict[str, Any]) -> str:
-    """The object in kubectl's order of top-level keys. A Secret's values appear as their length."""
+    """The object in kubectl's order of top-level keys. A Secret's values appear as their length,
+    the objects of a TenantTemplate, among which Secrets may be, as their number."""
     ordered: dict[str, Any] = {k: obj[k] for k in ("apiVersion", "kind", "metadata") if k in obj}
     ordered["metadata"] = {k: v for k, v in obj.get("metadata", {}).items() if k != "managedFields"}
     ordered |= {k: v for k, v in sorted(obj.items()) if k not in ordered}
     if obj.get("kind") == "Secret" and obj.get("apiVersion") == "v1":
         ordered = _without_secrets(ordered)
+    elif obj.get("kind") == "TenantTemplate" and _group(obj) == TENANCY_GROUP:
+        ordered = _without_objects(ordered)
     return yaml.dump(ordered, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
 
 
@@ -44,14 +49,28 @@ def _without_secrets(secret: dict[str, Any]) -> dict[str, Any]:
         copy["data"] = {
             key: f"({_length(value)} bytes, not shown)" for key, value in secret["data"].items()
         }
-    annotations = secret["metadata"].get("annotations", {})
-    if annotations:  # kubectl apply keeps the whole object in one
-        hidden = {
-            k: "(not shown)" if k == "kubectl.kubernetes.io/last-applied-configuration" else v
-            for k, v in annotations.items()
-        }
-        copy["metadata"] = {**secret["metadata"], "annotations": hidden}
-    return copy
+    return _without_applied(copy)
+
+
+def _without_objects(template: dict[str, Any]) -> dict[str, Any]:
+    objects = (template.get("spec") or {}).get("objects") or ()
+    return _without_applied({**template, "spec": {"objects": f"({len(objects)}, not shown)"}})
+
+
+def _without_applied(obj: dict[str, Any]) -> dict[str, Any]:
+    """kubectl apply keeps the whole object in an annotation."""
+    annotations = obj["metadata"].get("annotations", {})
+    if not annotations:
+        return obj
+    hidden = {
+        k: "(not shown)" if k == "kubectl.kubernetes.io/last-applied-configuration" else v
+        for k, v in annotations.items()
+    }
+    return {**obj, "metadata": {**obj["metadata"], "annotations": hidden}}
+
+
+def _group(obj: dict[str, Any]) -> str:
+    return str(obj.get("apiVersion", "")).partition("/")[0]
 
 
 def _length(value: Any) -> int:

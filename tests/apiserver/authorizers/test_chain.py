@@ -162,6 +162,10 @@ LOOKER = User("looker", platform=frozenset({LOOKING}))
         ({"verb": "get", "resource": "deployments", "group": "apps", "subresource": "scale"}, True),
         ({"verb": "get", "resource": "secrets"}, False),
         ({"verb": "list", "resource": "secrets"}, False),
+        # Secrets may stand in them
+        ({"verb": "get", "resource": "tenanttemplates", "group": TENANCY_GROUP}, False),
+        ({"verb": "watch", "resource": "tenanttemplates", "group": TENANCY_GROUP}, False),
+        ({"verb": "list", "resource": "tenants", "group": TENANCY_GROUP}, True),
         ({"verb": "list", "resource": "*"}, False),
         ({"verb": "list", "resource": "pods", "group": "*"}, False),
         ({"verb": "get", "resource": "pods", "subresource": "exec"}, False),

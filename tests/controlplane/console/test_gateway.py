@@ -279,19 +279,15 @@ async def test_rights_are_the_accounts(
     assert (await world.ask(method, path, who))[0] == status
 
 
+STRANGE = ["https://evil.example", "null", f"https://{HOST}.evil.example", f"http://{HOST}"]
+STRANGE += [HOST, f"//{HOST}", "https://["]
 REFUSED = [
     {"sec-fetch-site": "cross-site"},
     {"sec-fetch-site": "same-site"},
     {"sec-fetch-site": "none"},
     {"sec-fetch-site": "cross-site", "origin": f"https://{HOST}", "x-csrftoken": CSRF},
     {},
-    {"origin": "https://evil.example"},
-    {"origin": "null"},
-    {"origin": f"https://{HOST}.evil.example"},
-    {"origin": f"http://{HOST}"},
-    {"origin": HOST},
-    {"origin": f"//{HOST}"},
-    {"origin": "https://["},
+    *({"origin": origin} for origin in STRANGE),
     {"referer": f"https://{HOST}/admin/console/"},
 ]
 

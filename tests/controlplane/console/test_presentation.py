@@ -27,6 +27,24 @@ def test_secret_of_another_group_is_no_secret() -> None:
     )
 
 
+def test_what_is_in_a_template_is_not_shown() -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "stringData": {"a": "hunter2"}}
+    applied = "kubectl.kubernetes.io/last-applied-configuration"
+    template = {
+        "apiVersion": "tenancy.polyplane.dev/v1",
+        "kind": "TenantTemplate",
+        "metadata": {
+            "name": "t",
+            "annotations": {applied: "hunter2", "b": "c"},
+        },
+        "spec": {"objects": [secret, secret]},
+    }
+    shown = yaml.safe_load(as_yaml(template))
+    assert "hunter2" not in str(shown) and shown["metadata"]["annotations"]["b"] == "c"
+    assert shown["spec"] == {"objects": "(2, not shown)"}
+    assert "hunter2" in as_yaml({**template, "apiVersion": "example.com/v1"})
+
+
 def test_field_paths_name_keys_values_and_indexes() -> None:
     fields = {
         "f:spec": {
