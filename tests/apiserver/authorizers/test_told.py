@@ -7,7 +7,7 @@ this is all.
 | viewers by a token | any | nothing | all of it |
 | metrics-readers | default | to read metrics | all of it |
 | | other | nothing | all of it |
-| viewers in the console | any | to read objects, status and scale, but Secrets and what may hold some | what is served |
+| viewers in the console | any | to read objects, but what looking.py hides | what is served |
 | editors | any | the tenant's ClusterRole edit, less what editing.py keeps | all of it |
 | editors, "*" in edit | any | likewise | likewise, of "*" what is served |
 | tenant-admins | default | tenants and templates, but to write tenant default | all, but writing \
