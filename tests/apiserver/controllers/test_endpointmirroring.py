@@ -156,6 +156,7 @@ async def test_addresses_beyond_the_most_are_left_out_and_told_of_once(
     await worker.create(SERVICES, alone())
     await worker.create(ENDPOINTS, endpoints("10.0.0.1", "10.0.0.2", "10.0.0.3"))
     await keeper.settle(worker.tenant, "ns")
+    await keeper._actions.beside.done()
     assert await told(worker) == [("IPv4", ["10.0.0.1", "10.0.0.2"])]
     events = await worker.registry.lookup(worker.tenant).list(EVENTS, "ns")
     assert [(e["reason"], e["message"]) for e in events] == [
@@ -167,6 +168,7 @@ async def test_addresses_beyond_the_most_are_left_out_and_told_of_once(
     ]
     before = await store.head(worker.tenant.id)
     await keeper.settle(worker.tenant, "ns")
+    await keeper._actions.beside.done()
     assert await store.head(worker.tenant.id) == before
 
 

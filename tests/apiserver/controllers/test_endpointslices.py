@@ -284,8 +284,10 @@ async def test_the_same_trouble_is_told_once(
     await worker.create(SERVICES, service())
     await run(worker, "p", "10.1.0.1", on="absent")
     await keeper.settle(worker.tenant, "ns")
+    await keeper._actions.beside.done()
     before = await store.head(worker.tenant.id)
     await keeper.settle(worker.tenant, "ns")
+    await keeper._actions.beside.done()
     assert await store.head(worker.tenant.id) == before
 
 
