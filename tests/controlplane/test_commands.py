@@ -19,21 +19,16 @@ from uuid import uuid4
 
 import pytest
 import yaml
-from asgiref.sync import sync_to_async
 from django.core.management import CommandError, call_command, load_command_class
 
-from apiserver.storage import presence
 from apiserver.storage.interface import ObjectKey, Write
-from apiserver.storage.models import TenantHead
 from apiserver.storage.postgres import PostgresStore
-from apiserver.storage.visibility import django_everywhere
 from controlplane import commandhelp, version
 from controlplane.commandline import OUTPUTS, main
 from controlplane.errors import OperatorError
 from controlplane.kubectl import command
 from controlplane.tenancy import service
 from tests.support.installation import MANAGE
-from tests.support.waiting import until_true
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = {
@@ -252,49 +247,6 @@ def test_a_tenant_that_keeps_nothing_keeps_nothing(postgres: str) -> None:
     assert run("compact", "--tenant", "forgetful")[0]["removedEvents"] == 0, "a day is kept"
     run("tenant", "update", "forgetful", "--retention-seconds", "0")
     assert run("compact", "--tenant", "forgetful")[0]["removedEvents"] == 2
-
-
-def test_after_a_restore_versions_go_on_above_all_that_were_seen(postgres: str) -> None:
-    for name in ("restored-a", "restored-b"):
-        service.ensure_tenant(name)
-    number = service.get_tenant("restored-a").pk
-    with django_everywhere():
-        before = TenantHead.objects.get(tenant_id=number).head
-    with pytest.raises(OperatorError, match="--yes"):
-        run("restored", "--tenant", "restored-a")
-    with django_everywhere():
-        assert TenantHead.objects.get(tenant_id=number).head == before, "nobody has said so"
-    (one,) = run("restored", "--tenant", "restored-a", "--yes")
-    with django_everywhere():
-        after = TenantHead.objects.get(tenant_id=number)
-    assert one == {"tenant": "restored-a", "resourceVersion": str(after.head)}
-    assert after.head >= before + 1_000_000
-    assert after.floor == after.head, "whoever goes on from an earlier one gets 410"
-    every = {one["tenant"]: int(one["resourceVersion"]) for one in run("restored", "--yes")}
-    assert every.keys() >= {"restored-a", "restored-b"}
-    assert every["restored-a"] > after.head
-
-
-async def test_nothing_is_said_to_be_restored_beside_a_server(postgres: str) -> None:
-    """Its history would be gone, and what it remembers would go on."""
-    await sync_to_async(service.ensure_tenant)("restored-c")
-    number = (await sync_to_async(service.get_tenant)("restored-c")).pk
-    restored = sync_to_async(lambda *flags: run("restored", "--tenant", "restored-c", *flags))
-    store = PostgresStore(postgres)
-    await store.open()
-    try:
-        before = await store.head(number)
-        await until_true(lambda: sync_to_async(presence.stores)())
-        with pytest.raises(OperatorError, match="A server uses this database") as refused:
-            await restored()
-        assert "--while-running" in refused.value.fix
-        assert await store.head(number) == before
-        (one,) = await restored("--while-running")
-        assert int(one["resourceVersion"]) == await store.head(number) > before
-    finally:
-        await store.close()
-    await until_true(lambda: sync_to_async(lambda: not presence.stores())())
-    assert await restored()
 
 
 @pytest.mark.parametrize("flag", [["-o", "json"], ["--output=json"], ["-oyaml"]])
