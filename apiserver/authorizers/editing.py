@@ -4,8 +4,8 @@ ClusterRoleBinding gave it, aggregated rules for custom resources included.
 Less what would make him somebody else, or let him give rights: a tenant's owner writes ``edit``
 there, but nobody's role in the installation is his to widen. Not his are therefore
 
-- Secrets and tokens of service accounts, and to impersonate: each is the rights of any service
-  account of the tenant, which may be all;
+- Secrets, templates of tenants, which may hold some, tokens of service accounts, and to
+  impersonate: each is the rights of any service account of the tenant, which may be all;
 - every verb but those of reading and writing (``escalate``, ``bind``, ``approve``, ``sign``, ...);
 - to write RBAC, or how tenants are declared;
 - URLs that are no resources.
@@ -46,6 +46,8 @@ _MORE = (
 
 def _is_kept_from(group: str, resource: str, full_resource: str) -> bool:
     """An editor, whatever the tenant's role says. full_resource: with the subresource."""
+    if group == TENANCY_GROUP:
+        return resource == "tenanttemplates"
     return group == "" and (resource == "secrets" or full_resource == "serviceaccounts/token")
 
 
@@ -111,6 +113,8 @@ def _told(rules: Iterable[Rule], served: Served) -> UserRules:
 
 
 _OF_MANY = ("apiGroups", "resources")
+_ALIKE = ALL
+"""Groups of which an editor is kept from nothing that the rule names."""
 
 
 def _named(rule: Rule) -> Rule:
@@ -149,20 +153,19 @@ def _verbs(rule: Rule) -> list[str]:
 def _limited(rule: Rule) -> Iterator[Rule]:
     """What is an editor's of a rule without "*" in groups and resources."""
     verbs, resources = _verbs(rule), values(rule, "resources")
-    kept = [name for name in resources if not _is_kept_from("", name.partition("/")[0], name)]
-    core: list[str] = []
-    only_read: list[str] = []
-    others: list[str] = []
+    less = {group: _left(group, resources) for group in ("", TENANCY_GROUP)}
+    parts: dict[tuple[str, bool], list[str]] = {}
     for group in values(rule, "apiGroups"):
-        (only_read if group in _ONLY_READ else others if group else core).append(group)
-    if kept == resources:
-        core, others = [], [*core, *others]
-    for groups, names, may in (
-        (others, resources, verbs),
-        (core, kept, verbs),
-        (only_read, resources, [verb for verb in verbs if verb in READING]),
-    ):
-        if groups and names and may:
+        alone = group if less.get(group, resources) != resources else _ALIKE
+        parts.setdefault((alone, group in _ONLY_READ), []).append(group)
+    for (alone, is_only_read), groups in parts.items():
+        names = less.get(alone, resources)
+        may = [verb for verb in verbs if verb in READING] if is_only_read else verbs
+        if names and may:
             part = {"verbs": may, "apiGroups": groups, "resources": names}
             only = values(rule, "resourceNames")
             yield {**part, "resourceNames": only} if only else part
+
+
+def _left(group: str, resources: Sequence[str]) -> list[str]:
+    return [r for r in resources if not _is_kept_from(group, r.partition("/")[0], r)]

@@ -132,7 +132,7 @@ NEVER = [
     *of("approve sign attest", "signers", "certificates.k8s.io", namespace=""),
     *of(WRITE, "tenants", TENANCY_GROUP, namespace=""),
     *of("update patch", "tenants/status", TENANCY_GROUP, namespace=""),
-    *of(WRITE, "tenanttemplates", TENANCY_GROUP, namespace=""),
+    *of(f"{READ} {WRITE}", "tenanttemplates", TENANCY_GROUP, namespace=""),
     *of("*", "configmaps"),
     *of("get", "*"),
     *of("get", "configmaps", "*"),
