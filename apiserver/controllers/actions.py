@@ -187,6 +187,24 @@ class Actions:
         except NotFound:
             return
 
+    async def change_judged(
+        self, tenant: Tenant, key: ObjectKey, version: str, edit: Callable[[Object], None]
+    ) -> bool:
+        """Applies ``edit`` to the object in the state that was judged, by its resourceVersion.
+        False where it has another now."""
+
+        def judged(obj: Object) -> bool:
+            if obj["metadata"]["resourceVersion"] != version:
+                raise Conflict(key.group_resource, key.name, "it has changed")
+            edit(obj)
+            return True
+
+        try:
+            await self.change(tenant, key, judged)
+        except Conflict:
+            return False
+        return True
+
     async def change_metadata(
         self, tenant: Tenant, item: Item, edit: Callable[[dict[str, Any]], bool]
     ) -> None:

@@ -9,7 +9,6 @@ was paid for meanwhile stays paid for.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from datetime import datetime
@@ -35,7 +34,7 @@ from apiserver.controllers.disruptionstatus import (
 from apiserver.controllers.podscales import PodScales
 from apiserver.controllers.recorder import Recorder, regarding_of
 from apiserver.controllers.refusals import each_its_turn
-from apiserver.controllers.upkeep import Rest, Unchanged
+from apiserver.controllers.upkeep import Rest, Shown, Unchanged
 from apiserver.errors import ApiError, Conflict
 from apiserver.golang.strconv import go_quote
 from apiserver.meta.gvk import GroupResource
@@ -73,7 +72,7 @@ class DisruptionBudgets:
         self._unchanged = [Unchanged(relations, resource) for resource in (BUDGETS, PODS)]
         self._written: OrderedDict[str, Object] = OrderedDict()
         self._rest = Rest(_SHARE, _CHEAP)
-        self._found = set[tuple[int, str]]()
+        self._shown = Shown()
         self._recorder = Recorder(actions, disruptionevents.SOURCE)
 
     def concerned(self, event: Event) -> tuple[str, float] | None:
@@ -95,19 +94,13 @@ class DisruptionBudgets:
     async def look(self, tenant: Tenant, name: str) -> float | None:
         if not await self._known(tenant, name):
             return None
-        if (rest := self._rest.left(tenant.id, name)) > 0:
-            return rest
-        began = time.monotonic()
-        wait = await self.settle(tenant, name)
-        self._rest.after(tenant.id, name, began)
-        return wait
+        return await self._rest.around(tenant.id, name, lambda: self.settle(tenant, name))
 
     async def _known(self, tenant: Tenant, namespace: str) -> bool:
         """Whether the namespace may have budgets. Pods always change, so the watch cache is asked,
         which may be a moment old: whoever makes a budget looks at it himself. What the database has
         shown is not asked about."""
-        if (tenant.id, namespace) in self._found:
-            self._found.discard((tenant.id, namespace))
+        if self._shown.take(tenant.id, namespace):
             return True
         return bool(await self._actions.registry.lookup(tenant).list(BUDGETS, namespace))
 
@@ -182,7 +175,7 @@ class DisruptionBudgets:
         if all([await unchanged.since_last(tenant) for unchanged in self._unchanged]):
             return []
         found = await self._relations.namespaces_with(tenant, BUDGETS)
-        self._found.update((tenant, namespace) for namespace in found)
+        self._shown.add(tenant, found)
         return found
 
 

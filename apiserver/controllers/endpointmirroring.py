@@ -14,26 +14,25 @@ by which somebody elects a leader.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Mapping, Sequence
 
 import orjson
 
 from apiserver.controllers import names
-from apiserver.controllers.actions import Actions, Item
+from apiserver.controllers.actions import Actions
+from apiserver.controllers.managedslices import create, delete, is_managed, key_of, managed
 from apiserver.controllers.mirrored import CONTROLLER, Mirror, may_be_mirrored
 from apiserver.controllers.ownservice import ENDPOINTS, NAME, NAMESPACE, SLICES
 from apiserver.controllers.recorder import Recorder, regarding_of
 from apiserver.controllers.refusals import each_its_turn
 from apiserver.controllers.selecting import AGAIN, CHEAP, RESTORE, SETTLE, SHARE
-from apiserver.controllers.slicing import MANAGED_BY, SERVICE_NAME, Slice
-from apiserver.controllers.upkeep import Rest
-from apiserver.errors import Conflict
+from apiserver.controllers.slicing import Slice
+from apiserver.controllers.upkeep import Rest, Shown
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object, ReadOnlyObject
 from apiserver.registry.scope import Tenant
 from apiserver.registry.services import SERVICES
-from apiserver.storage.interface import Event, ObjectKey, Record
+from apiserver.storage.interface import Event, Record
 from apiserver.storage.pool import Database
 from apiserver.storage.touched import UNMIRRORED, Touched
 
@@ -52,7 +51,7 @@ class MirroredEndpoints:
         self._actions = actions
         self._touched = Touched(database, self.resources, UNMIRRORED, CONTROLLER)
         self._rest = Rest(SHARE, CHEAP)
-        self._found = set[tuple[int, str]]()
+        self._shown = Shown()
         self._recorder = Recorder(actions, SOURCE)
         self._told = dict[str, tuple[int, int]]()
 
@@ -67,31 +66,25 @@ class MirroredEndpoints:
     async def look(self, tenant: Tenant, name: str) -> float | None:
         if not await self._known(tenant, name):
             return None
-        if (rest := self._rest.left(tenant.id, name)) > 0:
-            return rest
-        began = time.monotonic()
-        wait = await self.settle(tenant, name)
-        self._rest.after(tenant.id, name, began)
-        return wait
+        return await self._rest.around(tenant.id, name, lambda: self.settle(tenant, name))
 
     async def _known(self, tenant: Tenant, namespace: str) -> bool:
         """Whether there may be something to do. Endpoints of Services that select pods change all
         the time, so the watch caches are asked, which may be a moment old: whoever changes a
         Service looks himself. What the database has shown is not asked about."""
-        if (tenant.id, namespace) in self._found:
-            self._found.discard((tenant.id, namespace))
+        if self._shown.take(tenant.id, namespace):
             return True
         lookup = self._actions.registry.lookup(tenant)
         services = await lookup.list(SERVICES, namespace)
         if not all(service["spec"].get("selector") for service in services):
             return True
-        return any(_is_mirrored(s) for s in await lookup.list(SLICES, namespace))
+        return any(is_managed(s, CONTROLLER) for s in await lookup.list(SLICES, namespace))
 
     async def settle(self, tenant: Tenant, namespace: str) -> float | None:
         """The seconds until the next look, should nothing happen before."""
         services = await self._named(tenant, SERVICES, namespace)
         endpoints = await self._named(tenant, ENDPOINTS, namespace)
-        mirrored, taken = await self._mirrored(tenant, namespace)
+        mirrored, taken = await managed(self._actions, tenant, namespace, CONTROLLER)
         again = False
         with each_its_turn() as turn:
             for name in sorted({*endpoints, *mirrored}):
@@ -104,7 +97,7 @@ class MirroredEndpoints:
                         again |= not await self._carry_out(tenant, mirror)
                         continue
                     for slice_ in own:
-                        await self._delete(tenant, slice_)
+                        await delete(self._actions, tenant, slice_)
         return AGAIN if again else None
 
     async def _named(self, tenant: Tenant, resource: GroupResource, namespace: str) -> _Named:
@@ -112,21 +105,6 @@ class MirroredEndpoints:
             record.key.name: (record, orjson.loads(record.data))
             async for record in self._actions.each(tenant.id, resource, namespace)
         }
-
-    async def _mirrored(
-        self, tenant: Tenant, namespace: str
-    ) -> tuple[dict[str, list[Object]], set[str]]:
-        """The slices of this controller, by the names of their Services; the names of all."""
-        found, taken = dict[str, list[Object]](), set[str]()
-        async for record in self._actions.each(tenant.id, SLICES, namespace):
-            taken.add(record.key.name)
-            if CONTROLLER.encode() in record.data:
-                slice_ = orjson.loads(record.data)
-                slice_["metadata"]["resourceVersion"] = str(record.resource_version)
-                if _is_mirrored(slice_):
-                    of = slice_["metadata"]["labels"].get(SERVICE_NAME, "")
-                    found.setdefault(of, []).append(slice_)
-        return found, taken
 
     async def _carry_out(self, tenant: Tenant, mirror: Mirror) -> bool:
         """False where somebody else has written meanwhile."""
@@ -137,48 +115,32 @@ class MirroredEndpoints:
         for one in plan.update:
             done &= await self._update(tenant, mirror, one)
         for slice_ in plan.delete:
-            await self._delete(tenant, slice_)
+            await delete(self._actions, tenant, slice_)
         self._tell(tenant, mirror)
         return done
 
     async def _create(self, tenant: Tenant, mirror: Mirror, family: str, one: Slice) -> bool:
-        key = ObjectKey(*SLICES, mirror.record.key.namespace, mirror.new_name(family, one))
+        of = mirror.record.key
+        name = mirror.new_name(family, one)
         obj: Object = {
-            "metadata": {"name": key.name, "namespace": key.namespace, **mirror.metadata},
+            "metadata": {"name": name, "namespace": of.namespace, **mirror.metadata},
             "addressType": family,
             "endpoints": one.endpoints,
             "ports": list(one.ports),
         }
-        obj["metadata"]["generateName"] = f"{mirror.record.key.name}-"
-        if await self._actions.ensure(tenant, key, obj):
-            return True
-        return await self._actions.get(tenant, key) is None  # it may not be
+        obj["metadata"]["generateName"] = f"{of.name}-"
+        return await create(self._actions, tenant, obj)
 
     async def _update(self, tenant: Tenant, mirror: Mirror, one: Slice) -> bool:
         assert one.before is not None
         before = one.before["metadata"]
 
-        def edit(obj: Object) -> bool:
-            if obj["metadata"]["resourceVersion"] != before["resourceVersion"]:
-                raise Conflict(SLICES, before["name"], "the slice has changed")
+        def edit(obj: Object) -> None:
             obj["metadata"].update(mirror.metadata)
             obj["endpoints"], obj["ports"] = one.endpoints, list(one.ports)
-            return True
 
-        try:
-            await self._actions.change(tenant, _key(before), edit)
-        except Conflict:
-            return False
-        return True
-
-    async def _delete(self, tenant: Tenant, slice_: ReadOnlyObject) -> None:
-        metadata = slice_["metadata"]
-        version = int(metadata["resourceVersion"])
-        item = Item(_key(metadata), metadata["uid"], version, dict(metadata))
-        try:
-            await self._actions.delete_judged(tenant, item, "Background")
-        except Conflict:
-            return  # it is another one now, and its writer looks
+        version = before["resourceVersion"]
+        return await self._actions.change_judged(tenant, key_of(before), version, edit)
 
     def _tell(self, tenant: Tenant, mirror: Mirror) -> None:
         """Of addresses that are left out, once for as many."""
@@ -194,19 +156,9 @@ class MirroredEndpoints:
 
     async def missed(self, tenant: int) -> Sequence[str]:
         found = [namespace for namespace in await self._touched.since_last(tenant) if namespace]
-        self._found.update((tenant, namespace) for namespace in found)
+        self._shown.add(tenant, found)
         return found
 
 
 def _are_mirrored(service: ReadOnlyObject, endpoints: ReadOnlyObject) -> bool:
     return not service["spec"].get("selector") and may_be_mirrored(endpoints)
-
-
-def _is_mirrored(slice_: ReadOnlyObject) -> bool:
-    labels = slice_["metadata"].get("labels") or {}
-    deleting = slice_["metadata"].get("deletionTimestamp")
-    return labels.get(MANAGED_BY) == CONTROLLER and not deleting
-
-
-def _key(metadata: ReadOnlyObject) -> ObjectKey:
-    return ObjectKey(*SLICES, metadata["namespace"], metadata["name"])

@@ -7,7 +7,6 @@ The Services of a namespace are looked at together, as by `apiserver.controllers
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,8 +31,7 @@ from apiserver.controllers.selecting import (
 )
 from apiserver.controllers.slicing import HEADLESS
 from apiserver.controllers.subsets import MOST, count, equal, of_service, repack, truncate
-from apiserver.controllers.upkeep import Rest
-from apiserver.errors import Conflict
+from apiserver.controllers.upkeep import Rest, Shown
 from apiserver.meta.objects import Object, ReadOnlyObject
 from apiserver.registry.scope import Tenant
 from apiserver.registry.services import SERVICES
@@ -56,7 +54,7 @@ class ServiceEndpoints:
         self._actions = actions
         self._touched = Touched(database, [SERVICES, PODS, ENDPOINTS], WITHOUT_ENDPOINTS)
         self._rest = Rest(SHARE, CHEAP)
-        self._found = set[tuple[int, str]]()
+        self._shown = Shown()
 
     def concerned(self, event: Event) -> tuple[str, float] | None:
         key = event.record.key
@@ -71,17 +69,11 @@ class ServiceEndpoints:
         if slash:
             await self._orphaned(tenant, namespace, of)
             return None
-        if (tenant.id, name) in self._found:  # what the database has shown is not asked about
-            self._found.discard((tenant.id, name))
+        if self._shown.take(tenant.id, name):
             await self._left_over(tenant, name)
         elif not await may_select(self._actions, tenant, name):
             return None
-        if (rest := self._rest.left(tenant.id, name)) > 0:
-            return rest
-        began = time.monotonic()
-        wait = await self.settle(tenant, name)
-        self._rest.after(tenant.id, name, began)
-        return wait
+        return await self._rest.around(tenant.id, name, lambda: self.settle(tenant, name))
 
     async def settle(self, tenant: Tenant, namespace: str) -> float | None:
         """The seconds until the next look, should nothing happen before."""
@@ -112,24 +104,15 @@ class ServiceEndpoints:
         subsets, is_cut = truncate(whole)
         changed = _changed(present, pods)
 
-        def edit(obj: Object) -> bool:
-            if stored is not None and obj["metadata"]["resourceVersion"] != str(
-                stored.resource_version
-            ):
-                raise Conflict(ENDPOINTS, key.name, "the endpoints have changed")
+        def edit(obj: Object) -> None:
             _write(obj, service, subsets, is_cut, changed)
-            return True
 
         if stored is None:
             obj: Object = {"metadata": {"name": key.name, "namespace": key.namespace}}
             edit(obj)
             made = await self._actions.ensure(tenant, key, obj, absent=True)
             return made or await self._actions.get(tenant, key) is None
-        try:
-            await self._actions.change(tenant, key, edit)
-        except Conflict:
-            return False
-        return True
+        return await self._actions.change_judged(tenant, key, str(stored.resource_version), edit)
 
     async def _orphaned(self, tenant: Tenant, namespace: str, name: str) -> None:
         """Endpoints go with their Service, whoever wrote them."""
@@ -152,7 +135,7 @@ class ServiceEndpoints:
 
     async def missed(self, tenant: int) -> Sequence[str]:
         found = [namespace for namespace in await self._touched.since_last(tenant) if namespace]
-        self._found.update((tenant, namespace) for namespace in found)
+        self._shown.add(tenant, found)
         return found
 
 

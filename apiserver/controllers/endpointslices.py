@@ -8,16 +8,15 @@ How endpoints are dealt to slices is in `slicing`, what they are in `podendpoint
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import orjson
 
 from apiserver.controllers import names
-from apiserver.controllers.actions import Actions, Item
+from apiserver.controllers.actions import Actions
 from apiserver.controllers.correlation import Said
+from apiserver.controllers.managedslices import create, delete, key_of, managed
 from apiserver.controllers.ownservice import SLICES
 from apiserver.controllers.podendpoints import Pod, families
 from apiserver.controllers.recorder import Recorder, regarding_of
@@ -35,9 +34,8 @@ from apiserver.controllers.selecting import (
     selecting,
 )
 from apiserver.controllers.serviceslices import CONTROLLER, NODES, ServiceSlices, Zones
-from apiserver.controllers.slicing import MANAGED_BY, SERVICE_NAME, Plan, Slice, key_of_ports
-from apiserver.controllers.upkeep import Rest
-from apiserver.errors import Conflict
+from apiserver.controllers.slicing import Plan, Slice, key_of_ports
+from apiserver.controllers.upkeep import Rest, Shown
 from apiserver.meta.objects import Object, ReadOnlyObject
 from apiserver.registry.scope import Tenant
 from apiserver.registry.services import SERVICES
@@ -59,7 +57,7 @@ class EndpointSlices:
         self._actions = actions
         self._touched = Touched(database, [SERVICES, PODS, SLICES], UNSLICED, CONTROLLER)
         self._rest = Rest(SHARE, CHEAP)
-        self._found = set[tuple[int, str]]()
+        self._shown = Shown()
         self._written: OrderedDict[tuple[str, str], object] = OrderedDict()
         self._waiting: dict[int, set[str]] = {}
         self._told: OrderedDict[str, str] = OrderedDict()
@@ -88,17 +86,11 @@ class EndpointSlices:
             return min((wait for wait in waits if wait is not None), default=None)
         if not await self._known(tenant, name):
             return None
-        if (rest := self._rest.left(tenant.id, name)) > 0:
-            return rest
-        began = time.monotonic()
-        wait = await self.settle(tenant, name)
-        self._rest.after(tenant.id, name, began)
-        return wait
+        return await self._rest.around(tenant.id, name, lambda: self.settle(tenant, name))
 
     async def _known(self, tenant: Tenant, namespace: str) -> bool:
         """What the database has shown is not asked about."""
-        if (tenant.id, namespace) in self._found:
-            self._found.discard((tenant.id, namespace))
+        if self._shown.take(tenant.id, namespace):
             return True
         return await may_select(self._actions, tenant, namespace)
 
@@ -107,7 +99,7 @@ class EndpointSlices:
         services = await selecting(self._actions, tenant, namespace)
         if not services:
             return None
-        there = await self._slices(tenant, namespace)
+        there = await managed(self._actions, tenant, namespace, CONTROLLER)
         pods = await pods_in(self._actions, tenant, namespace)
         zones = Zones(self._actions, tenant)
         waits = list[float]()
@@ -120,19 +112,6 @@ class EndpointSlices:
                     if await self._one(tenant, work, pods.of(service)):
                         waits.append(AGAIN)
         return min(waits, default=None)
-
-    async def _slices(self, tenant: Tenant, namespace: str) -> _There:
-        found, taken = dict[str, list[Object]](), set[str]()
-        async for record in self._actions.each(tenant.id, SLICES, namespace):
-            taken.add(record.key.name)
-            if CONTROLLER.encode() in record.data:
-                slice_ = orjson.loads(record.data)
-                labels = slice_["metadata"].get("labels") or {}
-                mine = labels.get(MANAGED_BY) == CONTROLLER
-                if mine and not slice_["metadata"].get("deletionTimestamp"):
-                    slice_["metadata"]["resourceVersion"] = str(record.resource_version)
-                    found.setdefault(labels.get(SERVICE_NAME, ""), []).append(slice_)
-        return _There(found, taken)
 
     async def _one(self, tenant: Tenant, work: ServiceSlices, pods: Sequence[Pod]) -> bool:
         """Whether somebody else has written meanwhile."""
@@ -177,17 +156,13 @@ class EndpointSlices:
             "ports": list(one.ports),
         }
         self._note(key.namespace, key.name, _content(obj))
-        if await self._actions.ensure(tenant, key, obj):
-            return True
-        return await self._actions.get(tenant, key) is None  # it may not be
+        return await create(self._actions, tenant, obj)
 
     async def _update(self, tenant: Tenant, work: ServiceSlices, one: Slice) -> bool:
         assert one.before is not None
         before = one.before["metadata"]
 
-        def edit(obj: Object) -> bool:
-            if obj["metadata"]["resourceVersion"] != before["resourceVersion"]:
-                raise Conflict(SLICES, before["name"], "the slice has changed")
+        def edit(obj: Object) -> None:
             metadata = obj["metadata"]
             metadata["labels"] = work.labels
             metadata["annotations"] = work.annotations(
@@ -197,23 +172,14 @@ class EndpointSlices:
                 metadata["ownerReferences"] = [work.owner]
             obj["endpoints"], obj["ports"] = one.endpoints, list(one.ports)
             self._note(before["namespace"], before["name"], _content(obj))
-            return True
 
-        try:
-            await self._actions.change(tenant, _key(before), edit)
-        except Conflict:
-            return False
-        return True
+        version = before["resourceVersion"]
+        return await self._actions.change_judged(tenant, key_of(before), version, edit)
 
     async def _delete(self, tenant: Tenant, slice_: ReadOnlyObject) -> None:
         metadata = slice_["metadata"]
-        version = int(metadata["resourceVersion"])
-        item = Item(_key(metadata), metadata["uid"], version, dict(metadata))
         self._note(metadata["namespace"], metadata["name"], None)
-        try:
-            await self._actions.delete_judged(tenant, item, "Background")
-        except Conflict:
-            return  # it is another one now, and its writer looks
+        await delete(self._actions, tenant, slice_)
 
     def _note(self, namespace: str, name: str, content: object) -> None:
         self._written[namespace, name] = content
@@ -238,19 +204,8 @@ class EndpointSlices:
 
     async def missed(self, tenant: int) -> Sequence[str]:
         found = [namespace for namespace in await self._touched.since_last(tenant) if namespace]
-        self._found.update((tenant, namespace) for namespace in found)
+        self._shown.add(tenant, found)
         return found
-
-
-class _There(NamedTuple):
-    """of: the controller's slices, by the names of their Services; taken: all names."""
-
-    of: dict[str, list[Object]]
-    taken: set[str]
-
-
-def _key(metadata: ReadOnlyObject) -> ObjectKey:
-    return ObjectKey(*SLICES, metadata["namespace"], metadata["name"])
 
 
 def _content(slice_: ReadOnlyObject) -> object:

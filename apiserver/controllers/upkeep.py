@@ -13,7 +13,7 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from math import inf
 from typing import Protocol, runtime_checkable
@@ -111,6 +111,35 @@ class Rest:
         self._until.move_to_end((tenant, name))
         if len(self._until) > self._most:
             self._until.popitem(last=False)
+
+    async def around(
+        self, tenant: int, name: str, look: Callable[[], Awaitable[float | None]]
+    ) -> float | None:
+        """Looks, unless it is to be left alone. The seconds until the next look, if any."""
+        if (rest := self.left(tenant, name)) > 0:
+            return rest
+        began = time.monotonic()
+        wait = await look()
+        self.after(tenant, name, began)
+        return wait
+
+
+class Shown:
+    """Names that the database has shown to a sweep: about these the watch caches, which may be
+    older, are not asked."""
+
+    def __init__(self) -> None:
+        self._names = set[tuple[int, str]]()
+
+    def add(self, tenant: int, names: Iterable[str]) -> None:
+        self._names.update((tenant, name) for name in names)
+
+    def take(self, tenant: int, name: str) -> bool:
+        """Whether it was shown; it counts once."""
+        if (tenant, name) not in self._names:
+            return False
+        self._names.discard((tenant, name))
+        return True
 
 
 class Unchanged:

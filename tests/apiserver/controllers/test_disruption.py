@@ -163,8 +163,7 @@ async def test_what_takes_long_to_count_is_left_alone_for_a_while(
     async def known(*_: Any) -> bool:
         return True
 
-    for module in (disruption, upkeep):
-        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    monkeypatch.setattr(upkeep, "time", SimpleNamespace(monotonic=lambda: clock.now))
     monkeypatch.setattr(DisruptionBudgets, "settle", counting)
     monkeypatch.setattr(DisruptionBudgets, "_known", known)
     assert await budgets.look(worker.tenant, "ns") is None
