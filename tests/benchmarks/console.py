@@ -5,8 +5,9 @@ list's requests, how many statements PostgreSQL runs for it, and when a list sho
 Each is opened several times: lists of the console itself as a click in it opens them, Django's as
 pages. The time is that of all requests made meanwhile, from the first byte sent to the last
 received, one after the other even where the browser sends them side by side; static files and
-watches are not counted. The statements are those of the whole server meanwhile, less as many as it
-runs on its own in that time while nobody asks anything; the least of all times counts.
+watches are not counted. The statements are those of the whole server meanwhile: of each statement,
+whatever its values, as many as ran each time that the list was opened, so that one counts that the
+server runs on its own only where it does so every time.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ import asyncio
 import re
 import shutil
 import time
+from collections import Counter
+from functools import reduce
+from operator import and_
 from pathlib import Path
 
 import psycopg
@@ -77,9 +81,11 @@ new MutationObserver(() => {
     window.seen[row.dataset.key] ??= Date.now();
 }).observe(document.body, { childList: true, subtree: true });
 """
-_IDLE, _IDLE_TIMES, _ALIKE = 3.0, 10, 2.0
-"""Seconds; how often at most; statements a second by which two times may differ."""
-_STATEMENT = re.compile(r"LOG:  (?:statement|execute [^:]*): (?!BEGIN|COMMIT|ROLLBACK|SAVEPOINT)")
+_STATEMENT = re.compile(
+    r"LOG:  (?:statement|execute [^:]*): (?!BEGIN|COMMIT|ROLLBACK|SAVEPOINT)(.*(?:\n\t.*)*)"
+)
+_VALUE = re.compile(r"'(?:[^']|'')*'|\b\d+(?:\.\d+)?\b")
+_VALUES = re.compile(r"\?(?:, *\?)+")
 
 
 async def console(bench: Bench, objects: int = OBJECTS, times: int = TIMES) -> list[Result]:
@@ -116,8 +122,8 @@ def _half(spent: list[float]) -> float:
 def _opened(
     bench: Bench, pages: Console, path: str, times: int, *, whole: bool
 ) -> tuple[list[float], int]:
-    """Milliseconds, sorted; and the least number of statements. The first time, in which the worker
-    fills its caches, is left out. whole: as a page of its own."""
+    """Milliseconds, sorted; and how many statements ran every time. The first time, in which the
+    worker fills its caches, is left out. whole: as a page of its own."""
     spent, statements = [], []
     address = f"{pages.root}/admin/{path}"
     log = _Statements(bench)
@@ -134,43 +140,29 @@ def _opened(
             one = float(pages.browser.execute_async_script(_SPENT))
             if number:
                 spent.append(one)
-                statements.append(log.count())
+                statements.append(log.seen())
     finally:
         log.close()
-    return sorted(spent), min(statements)
+    return sorted(spent), reduce(and_, statements).total()
 
 
 class _Statements:
-    """What PostgreSQL writes into its log of the statements that it runs. Nobody asks anything
-    while one is made."""
+    """What PostgreSQL writes into its log of the statements that it runs."""
 
     def __init__(self, bench: Bench) -> None:
         self._conninfo = bench.conninfo
         self._log: Path = bench.installation.data / "log" / "postgresql.log"
         self._say("all")
-        self._own = self._while_idle()
-
-    def _while_idle(self) -> float:
-        """Statements a second, once they are about as many as just before: what came before may
-        have left the server something to do. At the end the least of all."""
-        found: list[float] = []
-        for _ in range(_IDLE_TIMES):
-            self._own = 0.0
-            self.begin()
-            time.sleep(_IDLE)
-            found.append(self.count() / _IDLE)
-            if len(found) > 1 and abs(found[-1] - found[-2]) <= _ALIKE:
-                return found[-1]
-        return min(found)
 
     def begin(self) -> None:
-        self._from, self._since = self._log.stat().st_size, time.monotonic()
+        self._from = self._log.stat().st_size
 
-    def count(self) -> int:
-        own = self._own * (time.monotonic() - self._since)
+    def seen(self) -> Counter[str]:
+        """How often each has run since."""
         with self._log.open("rb") as log:
             log.seek(self._from)
-            return round(len(_STATEMENT.findall(log.read().decode(errors="replace"))) - own)
+            found = _STATEMENT.findall(log.read().decode(errors="replace"))
+        return Counter(_VALUES.sub("?", _VALUE.sub("?", text)) for text in found)
 
     def close(self) -> None:
         self._say("none")
