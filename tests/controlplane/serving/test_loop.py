@@ -180,6 +180,19 @@ def test_requests_that_come_together_take_turns_to_begin() -> None:
     run(main)
 
 
+def test_after_a_long_beginning_the_next_waits_for_its_turn() -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, FairLoop)
+        assert not loop.meet(VICTIM)
+        assert not loop.meet(FLOOD), "the one before was short"
+        for _ in range(round(module.SLICE / 1e-5)):
+            module.perf_counter()
+        assert loop.meet(FLOOD)
+
+    run(main)
+
+
 def test_who_is_alone_waits_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
