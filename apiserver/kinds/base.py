@@ -134,6 +134,11 @@ class Kind:
         """Defaults that the schema cannot express; in place. Also runs on objects read from
         storage."""
 
+    def copy(self, obj: Object) -> Object:
+        """A copy of a new object for one more attempt to store it. Defaults of some kinds let parts
+        of it be the same, and so they stay."""
+        return copy_json(obj)
+
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         """Clears and sets fields before create; the base empties status and sets generation."""
         if self.status:

@@ -13,7 +13,7 @@ import orjson
 from apiserver.errors import AlreadyExists, Conflict, PlainError
 from apiserver.golang.strconv import NumError, parse_uint
 from apiserver.meta.names import generate_name
-from apiserver.meta.objects import Object, copy_json
+from apiserver.meta.objects import Object
 from apiserver.registry import objectmeta, write
 from apiserver.registry.core import Registry
 from apiserver.registry.mutation import drop_doubled_owners
@@ -69,7 +69,7 @@ async def _attempts(
     generated = bool(metadata.get("generateName")) and not metadata.get("name")
     claiming = scope.resource.storage in registry.hooks
     for attempts_left in reversed(range(ATTEMPTS)):
-        candidate = copy_json(obj) if generated or claiming else obj
+        candidate = scope.resource.hooks.copy(obj) if generated or claiming else obj
         try:
             return await attempt(candidate)
         except AlreadyExists:

@@ -18,7 +18,7 @@ from apiserver.kinds.common.internal import quote
 from apiserver.kinds.common.workload import SPEC, Workload, name_for_pods, template
 from apiserver.kinds.registration import register
 from apiserver.meta import names
-from apiserver.meta.objects import Object
+from apiserver.meta.objects import Object, copy_json
 from apiserver.meta.times import human_duration, parse_time
 from apiserver.schema.labelselector import validate_label_selector
 
@@ -55,6 +55,13 @@ class Job(Workload):
         super().default(obj, version)
         default_spec(obj["spec"])
         _labels_from_template(obj)
+
+    def copy(self, obj: Object) -> Object:
+        copied = copy_json(obj)
+        if obj["metadata"].get("labels") is _template_labels(obj):
+            copied["metadata"].pop("labels", None)
+            _labels_from_template(copied)
+        return copied
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         super().prepare_create(obj, context)
@@ -137,9 +144,15 @@ def default_failure_policy(policy: Object | None) -> None:
 
 
 def _labels_from_template(obj: Object) -> None:
-    labels = (template(obj).get("metadata") or {}).get("labels")
+    """One and the same map, as in Go: labels that the server generates for the template come to
+    the job, too, where the client has given it none."""
+    labels = _template_labels(obj)
     if labels and not obj["metadata"].get("labels"):
-        obj["metadata"]["labels"] = dict(labels)
+        obj["metadata"]["labels"] = labels
+
+
+def _template_labels(obj: Object) -> dict[str, str] | None:
+    return (template(obj).get("metadata") or {}).get("labels")
 
 
 def _generate_selector(obj: Object) -> None:
@@ -147,14 +160,19 @@ def _generate_selector(obj: Object) -> None:
     spec, metadata = obj["spec"], obj["metadata"]
     if spec.get("manualSelector"):
         return
-    labels = dict((template(obj).get("metadata") or {}).get("labels") or {})
+    labels = _template_labels(obj)
+    if labels is None:
+        labels = {}
+        spec["template"]["metadata"] = {
+            **(spec["template"].get("metadata") or {}),
+            "labels": labels,
+        }
     for keys, value in (
         ((_OLD_NAME, NAME), metadata.get("name", "")),
         ((_OLD_UID, UID), metadata.get("uid", "")),
     ):
         for key in keys:
             labels.setdefault(key, value)
-    spec["template"]["metadata"] = {**(spec["template"].get("metadata") or {}), "labels": labels}
     selector = spec["selector"] = spec.get("selector") or {}
     selector["matchLabels"] = {UID: metadata.get("uid", ""), **(selector.get("matchLabels") or {})}
 

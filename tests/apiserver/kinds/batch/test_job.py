@@ -2,7 +2,16 @@ from __future__ import annotations
 
 import copy
 
-from tests.support.kindtools import UID, cells, changed, create, update, workload
+from tests.support.kindtools import (
+    UID,
+    cells,
+    changed,
+    create,
+    resource_of,
+    typed,
+    update,
+    workload,
+)
 
 
 def job(**spec: object) -> dict[str, object]:
@@ -25,7 +34,27 @@ def test_selector_and_labels_come_from_the_uid() -> None:
         "job-name": "w",
         "batch.kubernetes.io/job-name": "w",
     }
+    assert made.obj["metadata"]["labels"] == labels
+
+
+def test_a_job_with_labels_of_its_own_keeps_those() -> None:
+    wanted = job()
+    wanted["metadata"] = {"name": "w", "labels": {"app": "x"}}
+    made = create(wanted)
     assert made.obj["metadata"]["labels"] == {"app": "x"}
+    assert made.obj["spec"]["template"]["metadata"]["labels"]["job-name"] == "w"
+
+
+def test_a_copy_shares_its_labels_with_its_template_where_the_job_does() -> None:
+    hooks = resource_of(job())[0].hooks
+    for labels in ({}, {"labels": {"app": "x"}}):
+        wanted = job()
+        wanted["metadata"] = {"name": "w", **labels}
+        new = typed(wanted)
+        copied = hooks.copy(new)
+        assert copied == new and copied["metadata"]["labels"] is not new["metadata"]["labels"]
+        of_template = copied["spec"]["template"]["metadata"]["labels"]
+        assert (copied["metadata"]["labels"] is of_template) is (not labels)
 
 
 def test_defaults() -> None:
