@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from apiserver.golang.json import type_name
+from apiserver.golang.math import whole_numbers
 from apiserver.schema.decode_errors import DecodeError, Decoder, Empty, Path, Run, type_error
 from apiserver.schema.decode_special import SPECIAL, ZERO_SPECIAL, anything
 from apiserver.schema.types import Schema
@@ -268,10 +269,8 @@ def _number(schema: Schema) -> Decoder:
     go_type = schema.go_type
 
     def decode_number(value: Any, run: Run, path: Path) -> Any:
-        if type(value) is int:
-            return value
-        if type(value) is float:
-            return int(value) if value.is_integer() and abs(value) < 1e21 else value
+        if type(value) in (int, float):
+            return whole_numbers(float(value))
         if value is not None:
             run.save(type_error(type_name(value), go_type, path))
         return 0
@@ -289,7 +288,7 @@ _SCALARS: dict[str, Callable[[Schema], Decoder]] = {
 
 def _schema_or(other: Callable[[Any, Path], Any]) -> Decoder:
     """JSONSchemaPropsOrX: a schema, or X. They decode themselves, without strictness, and their
-    errors show the outer field only."""
+    errors show the field in the schema behind the outer one."""
 
     def decode_one(value: Any, run: Run, path: Path) -> Any:
         return _schema_props(value, path) if type(value) is dict else other(value, path)
@@ -308,10 +307,12 @@ def _schema_props(value: Any, path: Path) -> Any:
 
 
 def _with_context(text: str, path: Path) -> str:
-    """A type error of an inner decoding, under the outer field's name."""
+    """A type error of an inner decoding, under the outer field's name and behind it."""
     head, _, go_type = text.rpartition(" of type ")
-    go_value = head.partition("json: cannot unmarshal ")[2].partition(" into Go ")[0]
-    return type_error(go_value, go_type, path) if go_value else text
+    go_value, _, where = head.partition("json: cannot unmarshal ")[2].partition(" into Go ")
+    inner = where.removeprefix("struct field ").partition(".")[2]
+    outer = type_error(go_value, go_type, path)
+    return outer.replace(" of type ", f".{inner} of type ") if inner else outer
 
 
 def _or_boolean(value: Any, path: Path) -> Any:

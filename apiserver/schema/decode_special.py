@@ -12,6 +12,7 @@ from base64 import b64decode, b64encode
 from typing import Any
 
 from apiserver.golang.json import type_name
+from apiserver.golang.math import whole_numbers
 from apiserver.golang.time import TimeError, format_duration, parse_duration
 from apiserver.meta.objects import copy_json
 from apiserver.meta.quantity import QuantityError, canonical_quantity
@@ -24,8 +25,13 @@ ZERO_SPECIAL: dict[str, Any] = {"quantity": "0", "int-or-string": 0, "duration":
 
 
 def anything(value: Any, run: Run, path: Path) -> Any:
-    """Raw JSON, taken as it is."""
+    """What has no type of its own, taken as it is."""
     return copy_json(value)
+
+
+def _json(value: Any, run: Run, path: Path) -> Any:
+    """Raw JSON; Go writes a float without a fraction as an integer."""
+    return whole_numbers(copy_json(value))
 
 
 def _fields(value: Any, run: Run, path: Path) -> Any:
@@ -158,5 +164,5 @@ SPECIAL: dict[str, Decoder] = {
     "bytes": _bytes,
     "fields-v1": _fields,
     "raw-extension": _raw,
-    "json": anything,
+    "json": _json,
 }

@@ -124,7 +124,7 @@ def _rule(rule: Props) -> Rule:
         rule=rule.get("rule", ""),
         message=rule.get("message", ""),
         message_expression=rule.get("messageExpression", ""),
-        reason=rule.get("reason", ""),
+        reason=rule.get("reason"),
         field_path=rule.get("fieldPath", ""),
         optional_old_self=rule.get("optionalOldSelf"),
     )

@@ -234,7 +234,7 @@ def _nested(props: Props, path: FieldPath, *, skip_any_of: bool = False) -> Fiel
         errors += _nested(member, path.child("properties").key(name))
     for name, text in _FORBIDDEN:
         value = props.get(name)
-        if value not in (None, "", [], False) or (name == "default" and value is not None):
+        if value is not None if text is _UNDEFINED else value:
             errors.append(forbidden(path.child(name), text))
     if "metadata" in properties:
         errors.append(

@@ -31,7 +31,7 @@ class Rule:
     rule: str
     message: str = ""
     message_expression: str = ""
-    reason: str = ""
+    reason: str | None = None
     field_path: str = ""
     optional_old_self: bool | None = None
 

@@ -51,11 +51,7 @@ def validate(
         return []
     distinct = {(e.path, e.body()): e for e in errors}
     for error in distinct.values():
-        error.path = (
-            error.path
-            if not base
-            else f"{base}{'' if error.path[:1] in ('', '[') else '.'}{error.path}"
-        )
+        error.path = error.path if not base else f"{base}{'.' if error.path else ''}{error.path}"
     return list(distinct.values())
 
 

@@ -14,6 +14,7 @@ from apiserver.schema.types import Schema
 from apiserver.schema.validate_errors import Path, text_of, whole
 
 Check = Callable[[Any, Any, Path, FieldErrors], int]
+_MULTIPLE = "MultipleOf"
 
 
 def number_check(schema: Schema, types: tuple[str, ...], format_: str) -> Check | None:
@@ -38,6 +39,10 @@ def number_check(schema: Schema, types: tuple[str, ...], format_: str) -> Check 
             limit = int(bound) if exact else float(bound)
             if not holds(value, limit):
                 where = text_of(path)
+                if name == _MULTIPLE and limit <= 0:  # of an int64, 0.5 is none: it becomes 0
+                    why = f"factor MultipleOf declared for {where} must be positive"
+                    errors.append(invalid(where, limit, f"{why}: {go_number(limit)}"))
+                    continue
                 errors.append(
                     invalid(where, value, f"{where} in body should be {text} {go_number(limit)}")
                 )
@@ -86,7 +91,7 @@ def _minimum(schema: Schema) -> Bound | None:
 def _multiple(schema: Schema) -> Bound | None:
     if schema.multiple_of is None:
         return None
-    return schema.multiple_of, _is_multiple, "a multiple of", "MultipleOf"
+    return schema.multiple_of, _is_multiple, "a multiple of", _MULTIPLE
 
 
 def _is_multiple(value: float, factor: float) -> bool:

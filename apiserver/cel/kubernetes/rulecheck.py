@@ -277,7 +277,7 @@ def _rule_form(rule: Rule, schema: Schema, path: FieldPath) -> FieldErrors:
                 path.child("messageExpression"), "messageExpression must be non-empty if specified"
             )
         )
-    if rule.reason and rule.reason not in _REASONS:
+    if rule.reason is not None and rule.reason not in _REASONS:
         errors.append(not_supported(path.child("reason"), rule.reason, _REASONS))
     return errors + _field_path_form(rule, schema, path.child("fieldPath"))
 
@@ -310,7 +310,7 @@ def rule_value(rule: Rule) -> GoSyntax:
         "Rule": rule.rule,
         "Message": rule.message,
         "MessageExpression": rule.message_expression,
-        "Reason": rule.reason or None,
+        "Reason": rule.reason,
         "FieldPath": rule.field_path,
         "OptionalOldSelf": rule.optional_old_self,
     }

@@ -333,7 +333,7 @@ def _rule_text(rule: Rule) -> str:
     return rule.message.strip() or rule.rule.strip()
 
 
-def _error(path: str, value: Any, type_: str, detail: str, reason: str) -> FieldError:
+def _error(path: str, value: Any, type_: str, detail: str, reason: str | None) -> FieldError:
     """Objects and lists are not quoted: their detail stands where the value would."""
     if reason == "FieldValueForbidden":
         return FieldError(ErrorType.FORBIDDEN, path, None, detail)

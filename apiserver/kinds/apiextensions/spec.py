@@ -10,7 +10,7 @@ from apiserver.cel.kubernetes.rulecheck import check_rules
 from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, invalid, required
 from apiserver.kinds.apiextensions.cabundle import bundle_of, bundle_problem
 from apiserver.kinds.apiextensions.defaultvalues import default_errors
-from apiserver.kinds.apiextensions.goform import quoted_schema, quoted_versions, set_members
+from apiserver.kinds.apiextensions.goform import quoted, quoted_schema, quoted_versions, set_members
 from apiserver.kinds.apiextensions.hoisted import SPEC, Part, has_status, parts
 from apiserver.kinds.apiextensions.members import (
     MAX_SELECTABLE_FIELDS,
@@ -195,13 +195,14 @@ def _deprecation(version: Object, path: FieldPath) -> FieldErrors:
     warning = version.get("deprecationWarning")
     if warning is None:
         return []
+    shown = quoted(warning)
     if not version.get("deprecated"):
-        return [invalid(path, warning, "can only be set for deprecated versions")]
+        return [invalid(path, shown, "can only be set for deprecated versions")]
     errors: FieldErrors = []
     if len(warning.encode()) > 256:
-        errors.append(invalid(path, warning, "must be <= 256 characters long"))
+        errors.append(invalid(path, shown, "must be <= 256 characters long"))
     if not warning:
-        errors.append(invalid(path, warning, "must not be an empty string"))
+        errors.append(invalid(path, shown, "must not be an empty string"))
     for i, char in enumerate(warning):
         if not char.isprintable():
             at = len(warning[:i].encode())
@@ -209,7 +210,7 @@ def _deprecation(version: Object, path: FieldPath) -> FieldErrors:
                 f"must only contain printable UTF-8 characters; non-printable character "
                 f"found at index {at}"
             )
-            errors.append(invalid(path, warning, text))
+            errors.append(invalid(path, shown, text))
             break
     return errors
 

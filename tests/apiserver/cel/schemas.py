@@ -40,7 +40,7 @@ def _rule(raw: dict[str, Any]) -> Rule:
         raw.get("rule", ""),
         raw.get("message", ""),
         raw.get("messageExpression", ""),
-        raw.get("reason", ""),
+        raw.get("reason"),
         raw.get("fieldPath", ""),
         raw.get("optionalOldSelf"),
     )

@@ -317,6 +317,13 @@ def test_metadata_shows_only_names() -> None:
             ),
         ),
         (
+            {"rule": "true", "reason": ""},
+            (
+                '[0].reason: Unsupported value: "": supported values: "FieldValueDuplicate", '
+                '"FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"'
+            ),
+        ),
+        (
             {"rule": "true", "optionalOldSelf": True},
             (
                 "[0].optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used "

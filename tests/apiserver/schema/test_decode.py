@@ -255,7 +255,27 @@ def test_types_that_are_a_schema_or_something_else() -> None:
     )
     assert error(crd({"additionalProperties": 5})) == "boolean or JSON schema expected"
     where = "JSONSchemaProps.spec.versions.schema.openAPIV3Schema.properties.items"
-    assert error(crd({"items": {"type": 5}})) == STRUCT.format("number", where, "string")
+    assert error(crd({"items": {"type": 5}})) == STRUCT.format("number", f"{where}.type", "string")
+    assert error(crd({"items": {"properties": {"b": {"maxLength": "x"}}}})) == STRUCT.format(
+        "string", f"{where}.properties.maxLength", "int64"
+    )
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        ({"maximum": 10**20}, {"maximum": 1e20}),
+        ({"minimum": 2**53 + 1}, {"minimum": 2**53}),
+        ({"multipleOf": 2.0}, {"multipleOf": 2}),
+        ({"default": 1.0}, {"default": 1}),
+        ({"enum": [1e2, {"a": [2.0, 0.5]}]}, {"enum": [100, {"a": [2, 0.5]}]}),
+        ({"example": 10**20}, {"example": 10**20}),
+    ],
+)
+def test_numbers_of_schemas_are_written_as_go_does(sent: Any, kept: Any) -> None:
+    schema = definition("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps")
+    value = decode(schema, sent).value
+    assert (value, repr(value)) == (kept, repr(kept))
 
 
 def test_endless_nesting_is_refused() -> None:

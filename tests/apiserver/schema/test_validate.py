@@ -71,6 +71,12 @@ def test_exactly_one_of_must_hold() -> None:
         ),
         ({"type": "number", "multipleOf": 0.1}, 0.3, []),
         (
+            {"type": "number", "multipleOf": 0.1},
+            3,
+            ["<nil>: Invalid value: 0: factor MultipleOf declared for  must be positive: 0"],
+        ),
+        ({"type": "number", "multipleOf": 1.5}, 3, []),
+        (
             {"type": "number", "maximum": 1e6},
             2e6,
             ["<nil>: Invalid value: 2e+06:  in body should be less than or equal to 1e+06"],
@@ -110,7 +116,7 @@ def test_errors_stand_below_the_base_and_messages_do_not() -> None:
     ]
     assert errors({"type": "array", "items": {"type": "string"}}, [1], base=FieldPath("x"))[
         0
-    ].startswith("x[0]: ")
+    ].startswith("x.[0]: ")
 
 
 def test_items_of_an_associative_list_are_compared_by_their_keys() -> None:

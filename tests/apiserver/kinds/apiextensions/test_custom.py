@@ -329,3 +329,34 @@ def test_a_default_that_breaks_a_rule_of_its_field_is_refused() -> None:
     assert [str(e) for e in create_errors(definition(schema))] == [
         "spec.validation.openAPIV3Schema.properties[a].default: Invalid value: 1: too small"
     ]
+
+
+def test_an_item_of_a_default_is_named_behind_a_dot() -> None:
+    names = {"type": "array", "items": {"type": "string", "maxLength": 1}, "default": ["ab"]}
+    assert [
+        str(e) for e in create_errors(definition({"type": "object", "properties": {"a": names}}))
+    ] == [
+        "spec.validation.openAPIV3Schema.properties[a].default.[0]: Too long: may not be more than "
+        "1 byte"
+    ]
+
+
+def test_bounds_beyond_64_bits_are_read() -> None:
+    schema: Object = {"type": "object", "properties": {"a": {"type": "number", "maximum": 10**20}}}
+    resource = resource_of(definition(schema))
+    obj = {"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": "a"}, "a": 1e21}
+    assert [str(e) for e in instance_errors(resource, obj, "v1")] == [
+        "a: Invalid value: 1e+21: a in body should be less than or equal to 1e+20"
+    ]
+
+
+def test_a_clause_may_not_even_hold_an_empty_list_type() -> None:
+    clause = {"x-kubernetes-list-type": ""}
+    schema: Object = {
+        "type": "object",
+        "properties": {"a": {"type": "array", "items": {"type": "string"}, "anyOf": [clause]}},
+    }
+    assert (
+        "spec.validation.openAPIV3Schema.properties[a].anyOf[0].x-kubernetes-list-type: Forbidden: "
+        "must be undefined to be structural"
+    ) in [str(e) for e in create_errors(definition(schema))]

@@ -20,7 +20,10 @@ def test_a_schema_that_says_too_much_beside_a_status_subresource() -> None:
     schema: Object = {
         "type": "object",
         "minProperties": 0,
-        "properties": {"a": {"type": "string", "default": "<"}},
+        "properties": {
+            "a": {"type": "string", "default": "<"},
+            "b": {"type": "object", "example": {"y": [{"d": 1, "c": 2}], "x": 1}},
+        },
     }
     errors = create_errors(definition(schema, subresources={"status": {}}))
     value = shown(errors, "only [Description Type Format Title Maximum")
@@ -32,7 +35,16 @@ def test_a_schema_that_says_too_much_beside_a_status_subresource() -> None:
         value["XValidations"],
     ) == ("object", 0, None, None)
     assert value["Properties"]["a"]["Default"] == "<"
+    assert list(value["Properties"]["b"]["Example"]) == ["x", "y"]
+    assert list(value["Properties"]["b"]["Example"]["y"][0]) == ["c", "d"]
     assert "\\u003c" in str(errors[0])
+
+
+def test_a_warning_stands_behind_a_pointer_and_is_shown_as_json() -> None:
+    (error,) = create_errors(definition(deprecationWarning="old <\x01>"))
+    assert str(error).endswith(
+        '"old \\u003c\\u0001\\u003e": can only be set for deprecated versions'
+    )
 
 
 def test_versions_without_what_they_share() -> None:
