@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from apiserver.storage.auditlog import PER_SECOND
 from controlplane import environment
 from controlplane.configfiles import Files
 from controlplane.errors import OperatorError
+
+log = logging.getLogger("polyplane.audit")
 
 RETENTION_DAYS = 90
 
@@ -60,8 +63,10 @@ def sinks() -> list[Feed]:
 
 
 def check() -> None:
-    """Whether the settings can be used, before anything starts. Raises OperatorError."""
-    recorder()
+    """Whether the settings can be used, before anything starts; a warning for each unknown field of
+    the policy, which does not count. Raises OperatorError."""
+    for field in recorder().policy.ignored:
+        log.warning("POLYPLANE_AUDIT_POLICY_FILE: unknown field %s, which is left out", field)
     retention_days()
     rows_per_second()
     path = environment.text("AUDIT_LOG_PATH")

@@ -116,7 +116,10 @@ def _covers(spec: str, path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
+    """ignored: what the document has and no policy does, each with its place."""
+
     rules: tuple[Rule, ...]
+    ignored: tuple[str, ...] = ()
 
     def verdict(self, asked: Attributes) -> Verdict:
         """Of a request by ``asked.user``, who it was before impersonation."""
@@ -147,25 +150,26 @@ _RESOURCES = {"group", "resources", "resourceNames"}
 
 
 def parse(document: Any) -> Policy:
-    """From a decoded file. Raises PolicyError."""
-    members = _members(document, _POLICY, "policy")
+    """From a decoded file; unknown fields do not count (``LoadPolicyFromBytes``). Raises
+    PolicyError."""
+    ignored: list[str] = []
+    members = _members(document, _POLICY, "policy", ignored)
     if members.get("apiVersion") != "audit.k8s.io/v1" or members.get("kind") != "Policy":
         raise PolicyError("policy: it must be an audit.k8s.io/v1 Policy")
     quiet, omit = _stages(members, "policy"), _flag(members, "policy") or False
     rules = _list(members, "rules", "policy")
     if not rules:
         raise PolicyError("policy.rules: there must be at least one rule")
-    return Policy(
-        tuple(_rule(value, quiet, omit, f"rules[{at}]") for at, value in enumerate(rules))
-    )
+    made = [_rule(each, quiet, omit, f"rules[{at}]", ignored) for at, each in enumerate(rules)]
+    return Policy(tuple(made), tuple(ignored))
 
 
-def _rule(value: Any, quiet: frozenset[str], omit: bool, where: str) -> Rule:
-    members = _members(value, _RULE, where)
+def _rule(value: Any, quiet: frozenset[str], omit: bool, where: str, ignored: list[str]) -> Rule:
+    members = _members(value, _RULE, where, ignored)
     if members.get("level") not in LEVELS:
         raise PolicyError(f"{where}.level: it must be one of {', '.join(LEVELS)}")
     resources = tuple(
-        _resources(each, f"{where}.resources[{at}]")
+        _resources(each, f"{where}.resources[{at}]", ignored)
         for at, each in enumerate(_list(members, "resources", where))
     )
     namespaces, paths = (_texts(members, name, where) for name in ("namespaces", "nonResourceURLs"))
@@ -193,8 +197,8 @@ def _rule(value: Any, quiet: frozenset[str], omit: bool, where: str) -> Rule:
     )
 
 
-def _resources(value: Any, where: str) -> Resources:
-    members = _members(value, _RESOURCES, where)
+def _resources(value: Any, where: str, ignored: list[str]) -> Resources:
+    members = _members(value, _RESOURCES, where, ignored)
     group = members.get("group") or ""
     if group not in ("", "*") and (not isinstance(group, str) or dns1123_subdomain(group)):
         raise PolicyError(f"{where}.group: {group!r} is no API group")
@@ -204,11 +208,10 @@ def _resources(value: Any, where: str) -> Resources:
     return Resources(group, frozenset(resources), frozenset(names))
 
 
-def _members(value: Any, allowed: set[str], where: str) -> Mapping[str, Any]:
+def _members(value: Any, known: set[str], where: str, ignored: list[str]) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise PolicyError(f"{where}: it must be a mapping")
-    if unknown := sorted(map(str, value.keys() - allowed)):
-        raise PolicyError(f"{where}: unknown field {unknown[0]!r}")
+    ignored += (f"{where}.{name}" for name in sorted(map(str, value.keys() - known)))
     return value
 
 

@@ -64,7 +64,8 @@ class Trail:
     one of constrained impersonation; annotations: of authorization and admission, open until the
     last event; sent, answered: the bodies as JSON, where the level wants them; made: how
     many object versions it has made so far, each with an entry; about: which object the last one is
-    of; stays: whether it reaches the table whatever the policy says, and the share of reads."""
+    of; told: the Status that answers it where it succeeds and the answer is none of its objects;
+    stays: whether it reaches the table whatever the policy says, and the share of reads."""
 
     __slots__ = (
         "about",
@@ -81,6 +82,7 @@ class Trail:
         "sent",
         "stays",
         "tenant",
+        "told",
         "uri",
         "user",
         "verdict",
@@ -110,6 +112,7 @@ class Trail:
         self.answered: bytes | None = None
         self.made = 0
         self.about: dict[str, str] = {}
+        self.told: Object | None = None
         self.stays = False
 
     @property
@@ -165,10 +168,10 @@ class Trail:
         own = reference is not None and self.info.resource == key.resource
         if not own:  # what else the request changes, a budget that an eviction counts in
             reference = _reference_of(key, uid)
-        status = {"metadata": {}, "code": code}
+        status = self._succeeded(code) if own else {"metadata": {}, "code": code}
         answer: bytes | None = None
         if self.keeps_response and own:
-            answer = self.body(obj) if size <= MOST_BYTES else _TOO_MUCH
+            answer = self.body(self.told or obj) if size <= MOST_BYTES else _TOO_MUCH
         notes = {note: text for note, text in annotations.items() if text or note not in _OWN}
         event = self._event(COMPLETE, status, reference, notes, answer)
         user = "" if self.user is None else self.user.name
@@ -186,11 +189,19 @@ class Trail:
             if error.details:
                 status["details"] = _bounded_details(error.details)
         elif code:
-            status = {"metadata": {}, "code": code}
+            status = self._succeeded(code) if stage == COMPLETE else {"metadata": {}, "code": code}
         reference = self.reference()
         if reference is not None and self.about and self.info.verb != "deletecollection":
             reference |= self.about
         return self._event(stage, status, reference, {}, self.answered)
+
+    def _succeeded(self, code: int) -> dict[str, Any]:
+        """responseStatus of an answer that is no error: more than its code where it is a Status
+        (``LogResponseObject``)."""
+        status: dict[str, Any] = {"metadata": {}, "code": code}
+        if self.told is not None and code < 400:
+            status |= {k: self.told[k] for k in ("status", "details") if k in self.told}
+        return status
 
     def reference(
         self, *, name: str = "", namespace: str = "", uid: str = ""

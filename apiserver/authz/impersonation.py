@@ -62,10 +62,19 @@ def _node(user: str) -> str:
     return "" if name == user or names.dns1123_subdomain(name) else name
 
 
+def _account(user: str) -> tuple[str, str] | None:
+    """(namespace, name) of a service account's user name; None for any other, such as one whose
+    parts no namespace and no account can be called (``serviceaccount.SplitUsername``)."""
+    parts = split_service_account(user)
+    if parts is None or names.dns1123_label(parts[0]) or names.dns1123_subdomain(parts[1]):
+        return None
+    return parts
+
+
 def _is_associated_node(target: User, requestor: User) -> bool:
     return (
         _is_bare_node(target, requestor)
-        and split_service_account(requestor.name) is not None
+        and _account(requestor.name) is not None
         and requestor.extra.get(NODE_NAME) == (_node(target.name),)
     )
 
@@ -75,7 +84,7 @@ def _is_bare_node(target: User, requestor: User) -> bool:
 
 
 def _is_bare_account(target: User, requestor: User) -> bool:
-    return _is_bare(target) and split_service_account(target.name) is not None
+    return _is_bare(target) and _account(target.name) is not None
 
 
 def _is_bare(target: User) -> bool:
@@ -83,7 +92,7 @@ def _is_bare(target: User) -> bool:
 
 
 def _is_other(target: User, requestor: User) -> bool:
-    return not _node(target.name) and split_service_account(target.name) is None
+    return not _node(target.name) and _account(target.name) is None
 
 
 MODES = (
@@ -158,7 +167,7 @@ class _Attempt(NamedTuple):
     async def _name(self) -> tuple[str, ...]:
         """Asks for the right to the name. Returns the user's groups: those that the request wants,
         or else those that come with the name."""
-        target, account = self.target, split_service_account(self.target.name)
+        target, account = self.target, _account(self.target.name)
         node = _node(target.name) if self.mode.constrained else ""
         if account is not None:
             part = self._part("serviceaccounts", account[1])

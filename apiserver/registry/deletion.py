@@ -132,8 +132,10 @@ async def _attempt(
     if step is Step.REMOVE:
         new = copy_json(old)  # it goes as it was stored
     new["metadata"] = resource.ordered_metadata(new["metadata"])
+    deleted = Deleted(new, gone)
+    _tell(scope, deleted)
     if options.dry_run:
-        return Deleted(new, gone)
+        return deleted
     # a webhook is not asked to convert what is removed as it is stored
     as_stored = resource.removed_as_stored and new == old
     data = as_it_was(record) if as_stored else (await to_store(registry, scope, new)).data
@@ -146,7 +148,16 @@ async def _attempt(
             removal = write_of("delete", key, new, data, expected)
             expected = await registry.write(scope, removal, new, notes)
     new["metadata"]["resourceVersion"] = str(expected)
-    return Deleted(new, gone)
+    return deleted
+
+
+def _tell(scope: Scope, deleted: Deleted) -> None:
+    """To the audit log: what answers the request, if this is the object that it is about."""
+    trail = scope.trail
+    if trail is None or trail.info.verb != "delete":
+        return
+    if trail.info.resource == scope.resource.resource:
+        trail.told = _status(scope, deleted)
 
 
 def check_preconditions(resource: Resource, old: Object, options: DeleteOptions) -> None:
@@ -326,8 +337,13 @@ def _foreground(obj: Object, options: DeleteOptions) -> bool:
 def answer_body(scope: Scope, deleted: Deleted) -> Stored:
     """The object while it is still there, and for kinds that return what they delete; a Status
     otherwise."""
+    return Stored.of_object(_status(scope, deleted) or deleted.object)
+
+
+def _status(scope: Scope, deleted: Deleted) -> Object | None:
+    """None where the object is the answer."""
     if not deleted.gone or scope.resource.hooks.returns_deleted:
-        return Stored.of_object(deleted.object)
+        return None
     metadata = deleted.object["metadata"]
     details = {
         "name": metadata["name"],
@@ -336,4 +352,4 @@ def answer_body(scope: Scope, deleted: Deleted) -> Stored:
         "uid": metadata.get("uid", ""),
     }
     status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
-    return Stored.of_object({**status, "details": {k: v for k, v in details.items() if v}})
+    return {**status, "details": {k: v for k, v in details.items() if v}}

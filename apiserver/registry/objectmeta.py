@@ -33,6 +33,13 @@ def drop_deletion(metadata: dict[str, Any]) -> None:
         metadata.pop(name, None)
 
 
+def wipe_system_fields(metadata: dict[str, Any]) -> None:
+    """What a client cannot say of an object that it makes."""
+    drop_deletion(metadata)
+    for name in ("creationTimestamp", "uid"):
+        metadata.pop(name, None)
+
+
 def fill_system_fields(metadata: dict[str, Any], now: datetime, uid: str = "") -> None:
     """Before create: a uid (a new one, unless it is given) and creationTimestamp, a generated name,
     nothing that only deletion sets."""

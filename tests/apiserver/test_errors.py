@@ -7,7 +7,17 @@ from typing import Any
 import orjson
 import pytest
 
-from apiserver.errors import MOST_ERRORS, ApiError, ApplyConflict, BadRequest, Invalid, NotFound
+from apiserver.errors import (
+    MOST_ERRORS,
+    AlreadyExists,
+    ApiError,
+    ApplyConflict,
+    BadRequest,
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+)
 from apiserver.fielderrors import FieldError, FieldPath, forbidden, invalid, required
 from apiserver.kinds.common.objectmeta import shared_errors
 from apiserver.meta.gvk import GroupKind, GroupResource
@@ -15,6 +25,8 @@ from tests.support import kindtools
 
 MEBIBYTE = 1 << 20
 POD = GroupKind("", "Pod")
+PODS = GroupResource("", "pods")
+WEIRD, QUOTED = 'a"\\\n\u00e9\u200b', '"a\\"\\\\\\n\u00e9\\u200b"'
 
 
 def size(error: ApiError) -> int:
@@ -29,6 +41,21 @@ class Counted(FieldError):
     def body(self) -> str:
         Counted.told += 1
         return super().body()
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (NotFound(PODS, WEIRD), f"pods {QUOTED} not found"),
+        (AlreadyExists(PODS, WEIRD), f"pods {QUOTED} already exists"),
+        (Forbidden(PODS, WEIRD, "why"), f"pods {QUOTED} is forbidden: why"),
+        (Conflict(PODS, WEIRD, "w"), f"Operation cannot be fulfilled on pods {QUOTED}: w"),
+        (Invalid(POD, WEIRD, [required("a")]), f"Pod {QUOTED} is invalid: a: Required value"),
+    ],
+)
+def test_names_are_quoted_as_go_quotes(error: ApiError, text: str) -> None:
+    assert error.message == text
+    assert error.details and error.details["name"] == WEIRD
 
 
 def test_a_few_errors_are_told_in_full() -> None:

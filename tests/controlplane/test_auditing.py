@@ -62,6 +62,17 @@ def test_what_is_set_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     assert recorder.reads == 0.25
 
 
+def test_unknown_fields_of_a_policy_are_said_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    document = {**POLICY, "rules": [{**POLICY["rules"][0], "user": "ann"}]}
+    monkeypatch.setenv("POLYPLANE_AUDIT_POLICY_FILE", put(tmp_path / "policy", document))
+    auditing.check()
+    assert auditing.recorder().verdict(GET).level is Level.REQUEST
+    (said,) = (r.getMessage() for r in caplog.records if r.name == "polyplane.audit")
+    assert said == "POLYPLANE_AUDIT_POLICY_FILE: unknown field rules[0].user, which is left out"
+
+
 @pytest.mark.parametrize(
     ("name", "content", "complaint"),
     [

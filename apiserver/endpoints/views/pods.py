@@ -58,12 +58,8 @@ _EVICTIONS = 20
 """How often a pod that no budget guards is evicted while others change it."""
 _PAUSE = 0.5
 """Seconds between two tries."""
-
-
-def _created() -> Stored:
-    return Stored.of_object(
-        {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
-    )
+_CREATED = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+"""What answers a binding and an eviction."""
 
 
 class PodView(ResourceView):
@@ -77,6 +73,11 @@ class PodView(ResourceView):
         return replace(
             self.scope, resource=sibling, served=served, name=name, subresource=subresource
         )
+
+    def will_be_created(self) -> None:
+        """Tells the audit log that a Status is the answer, if there is no error."""
+        if self.scope.trail is not None:
+            self.scope.trail.told = _CREATED
 
     async def pod(self) -> Object:
         return await self.core("pods", self.scope.name)
@@ -128,6 +129,7 @@ class BindingView(PodView):
     """POST to pods/NAME/binding and to bindings: puts a pod on a node."""
 
     async def post(self, request: ApiRequest) -> HttpResponseBase | None:
+        self.will_be_created()
         options = WriteOptions.parse(self.request.query, "CreateOptions")
         kind = encode.accepted(self.request, self.scope)
         body = await bodies.read_object(
@@ -150,7 +152,9 @@ class BindingView(PodView):
             return podbinding.assign(old, binding, self.scope.now)
 
         await self.change(scope, bind, options)
-        return encode.object_response(self.request, self.scope, kind, _created(), 201)
+        return encode.object_response(
+            self.request, self.scope, kind, Stored.of_object(_CREATED), 201
+        )
 
 
 def _target_errors(target: Object) -> FieldErrors:
@@ -183,6 +187,7 @@ class EvictionView(PodView):
     """POST to pods/NAME/eviction: a delete that respects disruption budgets."""
 
     async def post(self, request: ApiRequest) -> HttpResponseBase | None:
+        self.will_be_created()
         kind = encode.accepted(self.request, self.scope)
         options = WriteOptions.parse(self.request.query, "CreateOptions")
         body = await bodies.read_object(
@@ -208,7 +213,9 @@ class EvictionView(PodView):
                 if attempt == _EVICTIONS - 1:
                     raise e.conflict from None
                 await asyncio.sleep(_PAUSE)
-        return encode.object_response(self.request, self.scope, kind, _created(), 201)
+        return encode.object_response(
+            self.request, self.scope, kind, Stored.of_object(_CREATED), 201
+        )
 
     async def _evict(self, asked_for: DeleteOptions, options: WriteOptions) -> None:
         """Raises _Changed where another try may succeed: the pod is guarded by nothing, and has

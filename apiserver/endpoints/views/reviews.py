@@ -27,6 +27,7 @@ from apiserver.errors import MethodNotAllowed
 from apiserver.kinds.authentication.reviews import token_of, token_review, user_info
 from apiserver.meta.objects import Object
 from apiserver.meta.times import format_time
+from apiserver.registry import objectmeta
 from apiserver.registry.offload import by_size
 from apiserver.registry.options import WriteOptions
 from apiserver.registry.result import Stored
@@ -58,9 +59,13 @@ class ReviewView(ResourceView):
         return encode.object_response(self.request, self.scope, kind, Stored.of_object(answer), 201)
 
     def _managed(self, review: Object) -> Object:
-        """Who asks owns the question: it is shown by the reviews that answer with what was sent."""
+        """Who asks owns the question: it is shown by the reviews that answer with what was sent.
+        What only the server sets does not count, and the namespace is the request's."""
         options = WriteOptions.parse(self.request.query, "CreateOptions")
         scope = self.scope
+        metadata = review.setdefault("metadata", {})
+        objectmeta.wipe_system_fields(metadata)
+        objectmeta.ensure_namespace(metadata, scope.namespace)
         return self.registry.manager(scope.resource).update(
             None,
             review,

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from apiserver.audit.policy import COMPLETE, Level, Verdict
+from apiserver.audit.policy import COMPLETE, STARTED, Level, Verdict
 from apiserver.audit.trail import TRUNCATED, Trail
 from apiserver.errors import ApiError
 from apiserver.request import parse_request
@@ -58,3 +58,20 @@ def test_causes_at_any_length_are_left_out() -> None:
         trail = Trail(Verdict(Level.METADATA), "t", _INFO, None, audit_id="")
         event = orjson.loads(trail.event(COMPLETE, 422, error))
         assert event["responseStatus"]["details"] == told
+
+
+def test_a_status_that_answers_is_told_when_it_has_been_answered() -> None:
+    told = {"kind": "Status", "metadata": {}, "status": "Success", "details": {"name": "p"}}
+    trail = Trail(Verdict(Level.METADATA), "t", _INFO, None, audit_id="")
+    trail.told = told
+    begun, done, failed = (
+        orjson.loads(trail.event(stage, code, error))["responseStatus"]
+        for stage, code, error in (
+            (STARTED, 200, None),
+            (COMPLETE, 200, None),
+            (COMPLETE, 409, ApiError("m", code=409)),
+        )
+    )
+    assert begun == {"metadata": {}, "code": 200}
+    assert done == {"metadata": {}, "code": 200, "status": "Success", "details": {"name": "p"}}
+    assert (failed["status"], "details" in failed) == ("Failure", False)

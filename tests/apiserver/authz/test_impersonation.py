@@ -72,6 +72,16 @@ async def test_a_constrained_mode_takes_two_rights(
         await act_as(User(name), other, holding(on, what))
 
 
+@pytest.mark.parametrize("name", ["A:b", "a:B", "a:b:c", "a:", "-a:b", "a.b:c"])
+async def test_what_no_account_is_called_is_a_user_like_others(name: str) -> None:
+    wanted = User(f"system:serviceaccount:{name}")
+    on, what = "impersonate-on:user-info:list pods", f"impersonate:user-info users {wanted.name}"
+    found = await groups_of(wanted, ALICE, on, what)
+    assert found == ("user-info", ("system:authenticated",))
+    legacy = await groups_of(wanted, ALICE, f"impersonate users {wanted.name}")
+    assert legacy == ("", ("system:authenticated",))
+
+
 @pytest.mark.parametrize(
     ("wanted", "groups"),
     [

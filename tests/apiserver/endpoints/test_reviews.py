@@ -60,3 +60,24 @@ async def test_other_metadata_is_refused(api: Api) -> None:
         "POST", f"{GROUP}/subjectaccessreviews", {**asked, "metadata": {"labels": {"a": "b"}}}
     )
     assert (status, answer["details"]["causes"][0]["field"]) == (422, "metadata")
+
+
+async def test_what_only_the_server_sets_does_not_count(api: Api) -> None:
+    asked = review("SubjectAccessReview", user="ann", resourceAttributes=ASKED)
+    told = {"uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z", "namespace": "ns"}
+    answer = await api.ok("POST", f"{GROUP}/subjectaccessreviews", {**asked, "metadata": told})
+    assert answer["metadata"].keys() == {"managedFields"}
+
+
+async def test_a_local_review_is_about_the_namespace_that_it_is_sent_to(api: Api) -> None:
+    path = f"{GROUP}/namespaces/ns/localsubjectaccessreviews"
+    asked = review(
+        "LocalSubjectAccessReview", user="ann", resourceAttributes={**ASKED, "namespace": "ns"}
+    )
+    answer = await api.ok("POST", path, asked)
+    assert answer["metadata"]["namespace"] == "ns"
+    status, answer = await api("POST", path, {**asked, "metadata": {"namespace": "other"}})
+    assert (status, answer["message"]) == (
+        400,
+        "the namespace of the provided object does not match the namespace sent on the request",
+    )
