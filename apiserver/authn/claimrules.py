@@ -1,8 +1,8 @@
 """ClaimRules: the user that the claims of a verified token stand for, and whether the configuration
 wants such a token and such a user.
 
-Sources: k8s.io/apiserver ``authentication/cel``, ``plugin/pkg/authenticator/token/oidc``. Numbers
-in claims are doubles, as Go reads JSON. Expressions cost at most what a rule of a definition may
+Sources: k8s.io/apiserver ``authentication/cel``, ``plugin/pkg/authenticator/token/oidc``.
+Expressions cost at most what a rule of a definition may
 (`apiserver.cel.plan.program`), and all of one token together a second of processor time.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from apiserver.authn import tokenclaims
 from apiserver.authn.accountclaims import Refused
 from apiserver.authn.configuration import (
     ClaimRule,
@@ -30,7 +31,7 @@ from apiserver.cel.kubernetes.environments import BASE
 from apiserver.cel.kubernetes.policies import RecordType
 from apiserver.cel.plan.program import Program, compile_fresh, error_text, patience, unmade
 from apiserver.cel.syntax import ast
-from apiserver.cel.types import BOOL, DYN, STRING, Type, list_type, map_type, struct_type
+from apiserver.cel.types import ANY, BOOL, DYN, STRING, Type, list_type, map_type, struct_type
 from apiserver.fielderrors import (
     FieldErrors,
     FieldPath,
@@ -47,7 +48,7 @@ _USER = RecordType(
     "kubernetes.UserInfo",
     {"username": STRING, "uid": STRING, "groups": _STRINGS, "extra": map_type(STRING, _STRINGS)},
 )
-CLAIMS_ENV: Final[Env] = BASE.extend({"claims": map_type(STRING, DYN)}, {})
+CLAIMS_ENV: Final[Env] = BASE.extend({"claims": map_type(STRING, ANY)}, {})
 USER_ENV: Final[Env] = BASE.extend({"user": struct_type(_USER.name)}, {_USER.name: _USER})
 PATIENCE = 1.0
 _RESERVED = ("kubernetes.io", "k8s.io")
@@ -81,7 +82,7 @@ class ClaimRules:
 
     def user(self, claims: Mapping[str, Any]) -> User:
         """Raises Refused."""
-        variables = {"claims": _as_in_go(claims)}
+        variables = {"claims": tokenclaims.of_claims(claims)}
         with patience(PATIENCE):
             user = self._user(claims, variables)
             for rule in self._jwt.claim_rules:
@@ -93,7 +94,7 @@ class ClaimRules:
                 "username": user.name,
                 "uid": user.uid,
                 "groups": list(user.groups),
-                "extra": {name: list(values) for name, values in user.extra.items()},
+                "extra": tokenclaims.Escaped({n: list(v) for n, v in user.extra.items()}),
             }
             what = "oidc: error evaluating user info validation rule"
             _check(self._users, {"user": user_info}, what)
@@ -109,11 +110,11 @@ class ClaimRules:
         extra: dict[str, tuple[str, ...]] = {}
         if (jti := claims.get("jti")) and isinstance(jti, str):
             extra[CREDENTIAL_ID] = (f"JTI={jti}",)
-        for key, program in self._extra:
-            assert program is not None, "an extra has an expression"
+        values = [(key, p, _value(p, variables, "")) for key, p in self._extra if p is not None]
+        for key, program, value in values:
             what = f"oidc: error evaluating extra claim expression: {program.source}"
-            if values := _texts(_value(program, variables, ""), what):
-                extra[key] = values
+            if texts := _texts(value, what):
+                extra[key] = texts
         return User(name, uid, groups, extra)
 
     def _name(self, claims: Mapping[str, Any], variables: Mapping[str, Any]) -> str:
@@ -126,12 +127,11 @@ class ClaimRules:
                 raise Refused("oidc: empty username via CEL expression is not allowed")
             return name
         mapped = self._jwt.username
-        name = _text(claims, mapped.claim, f"oidc: parse username claims {go_quote(mapped.claim)}")
+        what = f"oidc: parse username claims {go_quote(mapped.claim)}"
+        name = tokenclaims.text(claims, mapped.claim, what)
         if mapped.claim == "email" and "email_verified" in claims:
-            verified = claims["email_verified"]
-            if not isinstance(verified, bool):
-                raise Refused("oidc: parse 'email_verified' claim: it is no boolean")
-            if not verified:
+            what = "oidc: parse 'email_verified' claim"
+            if not tokenclaims.flag(claims, "email_verified", what):
                 raise Refused("oidc: email not verified")
         if not name:
             raise Refused("oidc: the username claim is empty")
@@ -142,12 +142,9 @@ class ClaimRules:
     ) -> tuple[str, ...]:
         mapped = self._jwt.groups
         if mapped.claim and mapped.claim in claims:
-            value = claims[mapped.claim]
-            value = [value] if isinstance(value, str) else value or []
-            if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-                text = "it is neither a string nor a list of strings"
-                raise Refused(f"oidc: parse groups claim {go_quote(mapped.claim)}: {text}")
-            return tuple((mapped.prefix or "") + group for group in value)
+            what = f"oidc: parse groups claim {go_quote(mapped.claim)}"
+            held = tokenclaims.texts(claims, mapped.claim, what)
+            return tuple((mapped.prefix or "") + group for group in held)
         if self._groups is None:
             return ()
         what = "oidc: error evaluating group claim expression"
@@ -156,7 +153,8 @@ class ClaimRules:
     def _uid_of(self, claims: Mapping[str, Any], variables: Mapping[str, Any]) -> str:
         mapped = self._jwt.uid
         if mapped.claim:
-            return _text(claims, mapped.claim, f"oidc: parse uid claim {go_quote(mapped.claim)}")
+            what = f"oidc: parse uid claim {go_quote(mapped.claim)}"
+            return tokenclaims.text(claims, mapped.claim, what)
         if self._uid is None:
             return ""
         what = "oidc: error evaluating uid claim expression"
@@ -194,18 +192,10 @@ def _check(
 def _require(claims: Mapping[str, Any], rule: ClaimRule) -> None:
     if rule.claim not in claims:
         raise Refused(f"oidc: required claim {rule.claim} not present in ID token")
-    value = _text(claims, rule.claim, f"oidc: parse claim {rule.claim}")
+    value = tokenclaims.text(claims, rule.claim, f"oidc: parse claim {rule.claim}")
     if value != rule.required_value:
         text = f"value does not match. Got = {value}, want = {rule.required_value}"
         raise Refused(f"oidc: required claim {rule.claim} {text}")
-
-
-def _text(claims: Mapping[str, Any], name: str, what: str) -> str:
-    if name not in claims:
-        raise Refused(f"{what}: claim not present")
-    if not isinstance(claims[name], str):
-        raise Refused(f"{what}: it is no string")
-    return str(claims[name])
 
 
 def _texts(value: Any, what: str) -> tuple[str, ...]:
@@ -217,14 +207,6 @@ def _texts(value: Any, what: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
         raise Refused(f"{what}: expression must return a string or a list of strings")
     return tuple(v for v in value if v)
-
-
-def _as_in_go(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _as_in_go(member) for name, member in value.items()}
-    if isinstance(value, list):
-        return [_as_in_go(item) for item in value]
-    return float(value) if type(value) is int else value
 
 
 # --- what is wrong with a configuration -----------------------------------------------------------
@@ -256,6 +238,7 @@ class _Expressions:
         errors = self._claim_rules(path.child("claimValidationRules"))
         name, problems = self._mapped(jwt.username, maps.child("username"), needed=True)
         errors += problems
+        name = None if problems else name
         errors += self._mapped(jwt.groups, maps.child("groups"))[1]
         errors += self._uid(maps.child("uid"))
         errors += self._extra(maps.child("extra"))

@@ -13,8 +13,10 @@ from typing import Any
 
 from cryptography import x509
 
+from apiserver.authn.unreadable import UNREADABLE
 from apiserver.codec import yaml
 from apiserver.fielderrors import FieldErrors, FieldPath, duplicate, invalid, required, too_many
+from apiserver.golang.pem import blocks
 from apiserver.golang.url import UrlError, parse_url
 
 VERSIONS = tuple(f"apiserver.config.k8s.io/{version}" for version in ("v1", "v1beta1", "v1alpha1"))
@@ -95,7 +97,7 @@ class Anonymous:
     """Who may come without a credential. paths: the only ones, where there are any."""
 
     enabled: bool = True
-    paths: frozenset[str] = frozenset()
+    paths: tuple[str, ...] = ()
 
     def admits(self, path: str) -> bool:
         return self.enabled and (not self.paths or path in self.paths)
@@ -159,7 +161,9 @@ class _Reader:
     def items(
         self, of: Mapping[str, Any], path: FieldPath, name: str
     ) -> Sequence[tuple[Any, FieldPath]]:
-        value, at = of.get(name) or [], path.child(name)
+        value, at = of.get(name), path.child(name)
+        if value is None:
+            return []
         if not isinstance(value, list):
             self.problems.append(f'"{at}" must be a list')
             return []
@@ -192,12 +196,13 @@ class _Reader:
             self.text(self.fields(item, at, "path"), at, "path")
             for item, at in self.items(of, path, "conditions")
         ]
-        return Anonymous(bool(enabled), frozenset(paths))
+        return Anonymous(bool(enabled), tuple(paths))
 
     def _issuer(self, value: Any, path: FieldPath) -> Issuer:
         names = ("url", "discoveryURL", "certificateAuthority", "audiences")
         of = self.fields(value, path, *names, "audienceMatchPolicy", "egressSelectorType")
-        audiences = [item for item, _ in self.items(of, path, "audiences")]
+        items = self.items(of, path, "audiences")
+        audiences = ["" if item is None else item for item, _ in items]
         if not all(isinstance(audience, str) for audience in audiences):
             self.problems.append(f'"{path.child("audiences")}" must be a list of strings')
             audiences = []
@@ -274,7 +279,7 @@ def repeated_errors(issuer: Issuer, path: FieldPath, seen: Seen) -> FieldErrors:
 def anonymous_errors(anonymous: Anonymous | None) -> FieldErrors:
     if anonymous is None or anonymous.enabled or not anonymous.paths:
         return []
-    conditions = [{"Path": path} for path in sorted(anonymous.paths)]
+    conditions = [{"Path": path} for path in anonymous.paths]
     text = "enabled should be set to true when conditions are defined"
     return [invalid("anonymous.conditions", conditions, text)]
 
@@ -320,8 +325,13 @@ def _audience_errors(issuer: Issuer, path: FieldPath) -> FieldErrors:
 
 
 def _ca_problem(pem: str) -> str:
-    try:
-        x509.load_pem_x509_certificates(pem.encode())
-    except ValueError:
-        return "data does not contain any valid RSA or ECDSA certificates"
-    return ""
+    found = False
+    for block in blocks(pem.encode()):
+        if block.type != b"CERTIFICATE" or block.has_headers:
+            continue
+        try:
+            x509.load_der_x509_certificate(block.data)
+        except UNREADABLE:
+            return "x509: malformed certificate"
+        found = True
+    return "" if found else "data does not contain any valid RSA or ECDSA certificates"

@@ -13,15 +13,17 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeGuard
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
-from apiserver.authn import counts, jose
+from apiserver.authn import counts, jose, tokenclaims
 from apiserver.authn.accountclaims import Refused
 from apiserver.authn.claimrules import ClaimRules
 from apiserver.authn.configuration import Jwt
 from apiserver.authn.distributed import ClaimSources
 from apiserver.authn.jose import Unsigned
 from apiserver.authn.providers import Fetch, Provider
+from apiserver.authn.tokenclaims import UnmarshalError
 from apiserver.golang.strconv import go_quote
 from apiserver.meta.newest import Newest
 from apiserver.user import User
@@ -70,8 +72,13 @@ class Authenticator:
 
     def _check(self, token: Unsigned, now: float) -> None:
         """All but the signature. Raises Refused."""
-        claims, accepted = token.claims, self.jwt.issuer.audiences
-        audiences = _audiences(claims.get("aud"))
+        try:
+            tokenclaims.check_registered(token.claims)
+            audiences = tokenclaims.audiences(token.claims.get("aud", []))
+            expires, begins = _times(token.claims)
+        except UnmarshalError as e:
+            raise _unverified(str(e)) from None
+        accepted = self.jwt.issuer.audiences
         if not set(audiences) & set(accepted):
             if len(accepted) == 1:
                 text = f"expected audience {go_quote(accepted[0])} got {_quoted(audiences)}"
@@ -80,16 +87,15 @@ class Authenticator:
                 f"oidc: verify token: oidc: expected audience in {_quoted(sorted(accepted))} got "
                 f"{_quoted(audiences)}"
             )
-        expires, begins = claims.get("exp"), claims.get("nbf")
-        if not _is_number(expires) or now > float(expires):
-            raise _unverified("token is expired")
-        if begins is not None and not _is_number(begins):
-            raise _unverified("failed to unmarshal claims: nbf is no number")
-        if begins is not None and now + _LEEWAY < float(begins):
-            raise _unverified("the token is not valid yet (nbf)")
+        if now > expires:
+            raise _unverified(f"token is expired (Token Expiry: {_moment(expires)})")
+        if now + _LEEWAY < begins:
+            why = f"before the nbf (not before) time: {_moment(begins)}"
+            raise _unverified(f"current time {_moment(now)} {why}")
         algorithm = token.header.get("alg")
         if algorithm not in jose.ALGORITHMS:
-            text = f"expected {_quoted(jose.ALGORITHMS)} got {go_quote(str(algorithm)[:40])}"
+            got = go_quote(str(algorithm or "")[:40])
+            text = f"expected {_quoted(sorted(jose.ALGORITHMS))} got {got}"
             raise _unverified(f"id token signed with unsupported algorithm, {text}")
 
 
@@ -167,7 +173,7 @@ class OidcTokens:
         if authenticator is None:
             return None
         user = await authenticator.user(unsigned, now)
-        until = min(now + REMEMBERED, float(unsigned.claims["exp"]))
+        until = min(now + REMEMBERED, float(tokenclaims.seconds(unsigned.claims["exp"], "exp")))
         self._users.keep(place, _Remembered(user, until))
         return user
 
@@ -179,15 +185,22 @@ class OidcTokens:
         return own.get(url) or self._installation.by_url.get(url)
 
 
-def _audiences(value: Any) -> list[str]:
-    listed = [value] if isinstance(value, str) else value
-    if not isinstance(listed, list) or not all(isinstance(a, str) for a in listed):
-        return []
-    return listed
+def _times(claims: Mapping[str, Any]) -> tuple[float, float]:
+    """When the token ends and when it begins. Raises UnmarshalError."""
+    begins = claims.get("nbf")
+    return (
+        tokenclaims.seconds(claims["exp"], "exp") if "exp" in claims else float("-inf"),
+        tokenclaims.seconds(begins, "nbf") if begins is not None else float("-inf"),
+    )
 
 
-def _is_number(value: Any) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _moment(seconds: float) -> str:
+    """A time.Time as Go prints it, of which the year has four digits; the first one for others."""
+    try:
+        moment = datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, ValueError, OSError):
+        moment = datetime.min.replace(tzinfo=UTC)
+    return f"{moment.replace(tzinfo=None).isoformat(' ', 'seconds')} +0000 UTC"
 
 
 def _quoted(texts: Iterable[str]) -> str:

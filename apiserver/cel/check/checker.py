@@ -372,7 +372,7 @@ class _Checker:
             first, second = (INT, range_.params[0]) if e.iter_var2 else (range_.params[0], DYN)
         elif range_.kind == "map":
             first, second = range_.params
-        elif range_.kind in ("dyn", "any", "error", "param"):
+        elif range_.kind in ("dyn", "error", "param"):
             self.assignable(DYN, range_)
             first = second = DYN
         else:

@@ -46,6 +46,7 @@ def but(**changes: Any) -> dict[str, Any]:
 
 
 ISSUER, MAPS = "jwt[0].issuer", "jwt[0].claimMappings"
+UNREAD = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 BOTH = "claim and expression can't both be set"
 TABLE: list[tuple[dict[str, Any], str]] = [
     (but(issuer_url=""), f"{ISSUER}.url: Required value"),
@@ -105,6 +106,18 @@ TABLE: list[tuple[dict[str, Any], str]] = [
         "requiredValue: Invalid value",
     ),
     (but(claimValidationRules=[{"expression": "true"}] * 2), 'expression: Duplicate value: "true"'),
+    (
+        but(maps_groups={"expression": "claims.groups.map(g, 'x' + g)"}),
+        "1:7: expression of type 'any' cannot be range of a comprehension (must be list, map, or",
+    ),
+    (but(issuer_certificateAuthority=UNREAD), '"<omitted>": x509: malformed certificate'),
+    (
+        but(issuer_certificateAuthority=UNREAD.replace("CERT", "X")),
+        "does not contain any valid RSA",
+    ),
+    (but(issuer_audiences=[None]), f"{ISSUER}.audiences[0]: Required value"),
+    (but(issuer_audiences={}), f'"{ISSUER}.audiences" must be a list'),
+    (but(claimValidationRules=""), '"jwt[0].claimValidationRules" must be a list'),
     (but(claimValidationRules=[{"expression": "claims.a"}]), "must evaluate to bool"),
     (but(userValidationRules=[{}]), "userValidationRules[0].expression: Required value"),
     (but(userValidationRules=[{"expression": "user.name == ''"}]), "undefined field 'name'"),
@@ -182,10 +195,13 @@ def test_issuers_come_once() -> None:
 def test_anonymous() -> None:
     assert read().anonymous is None
     found = read(anonymous={"enabled": True, "conditions": [{"path": "/livez"}]}).anonymous
-    assert found == Anonymous(True, frozenset({"/livez"}))
+    assert found == Anonymous(True, ("/livez",))
     assert found.admits("/livez") and not found.admits("/livez/ping")
     with pytest.raises(ConfigurationError, match="enabled should be set to true when conditions"):
         read(anonymous={"enabled": False, "conditions": [{"path": "/livez"}]})
+    paths = [{"path": "/b"}, {"path": "/a"}, {"path": "/b"}]
+    with pytest.raises(ConfigurationError, match=r'\[{"Path":"/b"},{"Path":"/a"},{"Path":"/b"}\]'):
+        read(anonymous={"enabled": False, "conditions": paths})
 
 
 # --- claims to users ------------------------------------------------------------------------------
@@ -194,6 +210,7 @@ def user(claims: dict[str, Any], **changes: Any) -> User:
     return ClaimRules(jwt, everywhere=False).user(claims)
 
 
+GROUPS = {"maps_groups": {"claim": "g", "prefix": "g:"}}
 EXPRESSED = {"maps_username": {"expression": "claims.name"}}
 
 
@@ -201,7 +218,13 @@ EXPRESSED = {"maps_username": {"expression": "claims.name"}}
     ("claims", "changes", "why"),
     [
         ({}, {}, 'oidc: parse username claims "sub": claim not present'),
-        ({"sub": 1}, {}, "it is no string"),
+        ({"sub": 1}, {}, 'sub": json: cannot unmarshal number into Go value of type string'),
+        ({"sub": "a", "g": [1]}, GROUPS, "cannot unmarshal array into Go value of type string"),
+        ({"sub": "a", "g": {}}, GROUPS, "cannot unmarshal object into Go value of type string"),
+        ({"sub": "a", "g": False}, GROUPS, "cannot unmarshal bool into Go value of type string"),
+        ({"sub": None}, {}, "oidc: the username claim is empty"),
+        ({"sub": "a"}, {"maps_groups": {"expression": "claims.a__dot__b"}}, "no such key: a__dot"),
+        ({"sub": "a", "__x__": "b"}, {"maps_uid": {"expression": "claims.__x__"}}, "no such key"),
         ({"name": 1}, EXPRESSED, "username claim expression must return a string"),
         ({"name": ""}, EXPRESSED, "oidc: empty username via CEL expression is not allowed"),
         ({}, EXPRESSED, "expression 'claims.name' resulted in error: no such key: name"),
@@ -213,7 +236,12 @@ EXPRESSED = {"maps_username": {"expression": "claims.name"}}
         (
             {"email": "a", "email_verified": "true"},
             {"maps_username": {"claim": "email", "prefix": ""}},
-            "oidc: parse 'email_verified' claim",
+            "oidc: parse 'email_verified' claim: json: cannot unmarshal string into Go value of ",
+        ),
+        (
+            {"email": "a", "email_verified": None},
+            {"maps_username": {"claim": "email", "prefix": ""}},
+            "oidc: email not verified",
         ),
         (
             {"sub": "a", "g": {"x": 1}},
@@ -235,8 +263,8 @@ EXPRESSED = {"maps_username": {"expression": "claims.name"}}
             {
                 "claimValidationRules": [
                     {
-                        "expression": "claims.list.all(a, claims.list.all(b, claims.list.all("
-                        "c, a + b + c >= 0.0)))"
+                        "expression": "dyn(claims.list).all(a, dyn(claims.list).all(b, "
+                        "dyn(claims.list).all(c, a + b + c >= 0.0)))"
                     }
                 ]
             },
@@ -256,6 +284,10 @@ def test_who_somebody_is() -> None:
     assert (found.name, found.uid) == ("a", "a")
     assert found.groups == ("x", "y", "all", "system:authenticated")
     assert found.extra == {"authentication.kubernetes.io/credential-id": ("JTI=j",)}
+    assert user({"sub": "a", "g": [None, "x"]}, **GROUPS).groups[:2] == ("g:", "g:x")
+    assert user({"sub": "a", "g": None}, **GROUPS).groups == ("system:authenticated",)
+    assert user({"sub": "a", "u": None}, maps_uid={"claim": "u"}).uid == "", "null is nothing"
+    assert user({"sub": "a", "h": None}, claimValidationRules=[{"claim": "h"}]).name == "a"
     numbers = {
         "maps_extra": [
             {"key": "a.b/c", "valueExpression": "type(claims.n) == double ? 'double' : 'other'"}

@@ -81,25 +81,44 @@ async def test_nobody_is_asked_without_need(claims: dict[str, Any], expected: li
     assert ENDPOINT not in found.asked
 
 
+NO_STRING = "into Go struct field claimSource._claim_sources"
+
+
 @pytest.mark.parametrize(
-    "claims",
+    ("claims", "why"),
     [
-        {"_claim_names": {"groups": "s"}},
-        {"_claim_names": {"groups": "s"}, "_claim_sources": {}},
-        {"_claim_names": {"groups": "s"}, "_claim_sources": {"s": "https://x"}},
-        {"_claim_names": {"groups": "s"}, "_claim_sources": ["s"]},
-        {"_claim_names": {"groups": ["s"]}, "_claim_sources": {"s": {"endpoint": ENDPOINT}}},
-        {"_claim_names": "groups", "_claim_sources": {"s": {"endpoint": ENDPOINT}}},
-        source(endpoint=[ENDPOINT]),
-        source(endpoint=ENDPOINT, access_token={"a": 1}),
-        source(endpoint=ENDPOINT, access_token="a\r\nX-Remote-User: admin"),
-        source(endpoint=ENDPOINT + "\n"),
-        source(endpoint=ENDPOINT + "\u00fc"),
+        ({"_claim_names": {}}, "oidc: no claim sources"),
+        ({"_claim_names": None}, "oidc: no claim sources"),
+        ({"_claim_names": {"groups": "s"}}, "oidc: source does not exist"),
+        ({"_claim_names": {"age": "s"}, "_claim_sources": {}}, "oidc: source does not exist"),
+        (source(endpoint=ENDPOINT) | {"_claim_names": {"age": ""}}, "failed to obtain source from"),
+        (source(endpoint=ENDPOINT) | {"_claim_names": {"groups": None}}, "failed to obtain source"),
+        (
+            {"_claim_names": {"groups": "s"}, "_claim_sources": {"s": "https://x"}},
+            "string into Go struct field idToken._claim_sources of type oidc.claimSource",
+        ),
+        (
+            {"_claim_names": {"groups": "s"}, "_claim_sources": ["s"]},
+            "array into Go struct field idToken._claim_sources of type map\\[string]oidc",
+        ),
+        (
+            source(endpoint=ENDPOINT) | {"_claim_names": {"groups": ["s"]}},
+            "array into Go struct field idToken._claim_names of type string",
+        ),
+        (
+            source(endpoint=ENDPOINT) | {"_claim_names": "groups"},
+            "string into Go struct field idToken._claim_names of type map\\[string]string",
+        ),
+        (source(endpoint=[ENDPOINT]), f"array {NO_STRING}.endpoint of type string"),
+        (source(endpoint=ENDPOINT, access_token={"a": 1}), f"object {NO_STRING}.access_token of"),
+        (source(endpoint=ENDPOINT, access_token="a\r\nX-Remote-User: admin"), "no addresses"),
+        (source(endpoint=ENDPOINT + "\n"), "they are no addresses and tokens"),
+        (source(endpoint=ENDPOINT + "\u00fc"), "they are no addresses and tokens"),
     ],
 )
-async def test_what_is_no_source_refuses_the_token(claims: dict[str, Any]) -> None:
+async def test_what_is_no_source_refuses_the_token(claims: dict[str, Any], why: str) -> None:
     found = world(token({"groups": ["a"]}))
-    with pytest.raises(Refused, match="could not expand distributed claims"):
+    with pytest.raises(Refused, match=why):
         await groups(found, claims)
     assert ENDPOINT not in found.asked
 
@@ -116,7 +135,7 @@ async def test_what_is_no_source_refuses_the_token(claims: dict[str, Any]) -> No
         (token({"groups": ["a"]}, key=rsa_key("another")), "failed to verify signature"),
         (token({"groups": ["a"]}).rpartition(".")[0] + ".AAAA", "failed to verify signature"),
         (token({"groups": ["a"], "iss": OTHER}), "not initialized"),
-        (token({"groups": [1]}), "neither a string nor a list of strings"),
+        (token({"groups": [1]}), "array into Go value of type string"),
     ],
 )
 async def test_what_is_not_believed(answer: str, why: str) -> None:
