@@ -45,5 +45,20 @@ class OneLineFormatter(logging.Formatter):
         return _behind_margin(stack_info)
 
 
+class Refusals(logging.Filter):
+    """What Django refuses as suspicious (a list that is narrowed by a column that it does not
+    offer, a field too many) is the client's doing, not a fault of the server: a warning with the
+    path, of one line. Django logs it as an error, with the stack of its own code."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.name.startswith("django.security."):
+            record.exc_info = record.exc_text = None
+            record.levelno, record.levelname = logging.WARNING, "WARNING"
+            request = getattr(record, "request", None)
+            if request is not None:
+                record.msg, record.args = "%s: %s", (request.path, record.getMessage())
+        return True
+
+
 def _behind_margin(text: str) -> str:
     return "\n".join(_MARGIN + escape(line) for line in text.split("\n"))

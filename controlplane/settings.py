@@ -151,7 +151,14 @@ LOGGING: dict[str, Any] = {
             "format": "%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s",
         }
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "filters": {"refusals": {"()": "controlplane.logs.Refusals"}},
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "formatter": "plain",
+            "filters": ["refusals"],
+        }
+    },
     "root": {"handlers": ["stderr"], "level": environment.log_level("WARNING")},
     "loggers": {
         "django": {

@@ -5,12 +5,19 @@ import re
 from pathlib import Path
 
 from django.conf import settings
+from django.core.exceptions import SuspiciousOperation
+from django.test import RequestFactory
+from django.utils.module_loading import import_string
 from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.logs import LONGEST, OneLineFormatter
 
 ROOT = Path(__file__).resolve().parents[2]
+HANDLER_FILTERS = [
+    import_string(settings.LOGGING["filters"][name]["()"])().filter
+    for name in settings.LOGGING["handlers"]["stderr"]["filters"]
+]
 FORMATTER = OneLineFormatter("%(levelname)s %(name)s: %(message)s")
 
 
@@ -44,6 +51,37 @@ def test_what_can_be_read_stays() -> None:
 
 def test_lines_are_bounded() -> None:
     assert len(formatted("x" * 100_000)) < LONGEST + 100
+
+
+def test_what_django_refuses_is_one_line_and_no_error() -> None:
+    error = SuspiciousOperation("Filtering by data__x not allowed")
+    record = logging.LogRecord(
+        "django.security.DisallowedModelAdminLookup",
+        logging.ERROR,
+        "",
+        1,
+        str(error),
+        (),
+        (SuspiciousOperation, error, None),
+    )
+    record.request = RequestFactory().get("/admin/console/storedobject/?data__x=100%25")
+    assert all(refuses(record) for refuses in HANDLER_FILTERS)
+    assert FORMATTER.format(record) == (
+        "WARNING django.security.DisallowedModelAdminLookup: "
+        "/admin/console/storedobject/: Filtering by data__x not allowed"
+    )
+
+
+def test_other_errors_keep_their_stack() -> None:
+    error = ValueError("broken")
+    record = logging.LogRecord(
+        "django.request", logging.ERROR, "", 1, "x", (), (ValueError, error, None)
+    )
+    assert all(refuses(record) for refuses in HANDLER_FILTERS)
+    assert FORMATTER.format(record).splitlines() == [
+        "ERROR django.request: x",
+        "  | ValueError: broken",
+    ]
 
 
 def test_every_handler_writes_such_lines() -> None:
