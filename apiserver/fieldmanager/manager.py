@@ -92,9 +92,9 @@ class FieldManager:
 
     kind, schemas, convert: see `Versions`. filters: subresource → apiVersion → filter of fields
     that the write may own at all (see `apiserver.fieldmanager.reset`). plain: an object as
-    nothing but dictionaries, lists and scalars. finish: decodes and defaults what apply merged, in
-    the request's version, and fills in what that left out; its ValueError is reported as
-    kube-apiserver
+    nothing but dictionaries, lists and scalars; compared: as an update compares it. finish: decodes
+    and defaults what apply merged, in the request's version, and fills in what that left out; its
+    ValueError is reported as kube-apiserver
     reports a failing conversion of the merged object.
     """
 
@@ -106,10 +106,12 @@ class FieldManager:
         filters: Mapping[str, Mapping[str, Filter]] | None = None,
         finish: Callable[[Object, list[Empty]], Object] | None = None,
         plain: Callable[[Object], Object] = lambda obj: obj,
+        compared: Callable[[Object], Object] = lambda obj: obj,
     ) -> None:
         versions = self._versions = Versions(kind, schemas, convert)
         self._finish = finish
         self._plain = plain
+        self._compared = compared
         self._updaters: dict[str, Updater[Manager]] = {
             subresource: Updater(versions.type, convert, by_version)
             for subresource, by_version in (filters or {}).items()
@@ -146,7 +148,8 @@ class FieldManager:
                 self._versions.empty(api_version) if live is None else without_entries(live),
                 api_version,
             )
-            seen, after = self._plain(before), _with_identity(self._plain(bare), before, managed)
+            seen = self._compared(before)
+            after = _with_identity(self._compared(bare), before, managed)
             if empties and live is not None:
                 after = with_told_apart(self._versions.type(api_version), after, empties)
             managed = self._updated(

@@ -23,7 +23,13 @@ from apiserver.meta.values import value
 from apiserver.schema.decode_errors import Empty
 from apiserver.schema.empties import any_of_spec
 
-STATUS_KEEPS_METADATA = ("labels", "annotations", "finalizers", "ownerReferences")
+STATUS_KEEPS_METADATA = (
+    "labels",
+    "annotations",
+    "finalizers",
+    "ownerReferences",
+    "deletionTimestamp",
+)
 """What metav1.ResetObjectMetaForStatus takes from the stored object, beside what no update of any
 kind can change."""
 
@@ -74,14 +80,13 @@ class Kind:
     name_rule: checks metadata.name (see apiserver.meta.names); None uses DNS subdomains.
     zero_status: version → the status that Go writes for an object that has none yet; the catalog
     fills it in. returns_deleted: DELETE answers with the object instead of a Status.
-    completed_by_update: kube-apiserver stores a new object without a part that reading fills in, so
-    that the first update stores that, whatever else it changes.
     metadata_create, metadata_update, metadata_again: what the kind's own validation asks of
     metadata beside the checks that every kind goes through, for clients see each finding as often
     as it is made: on create all rules; on update of the object or its status what may change
     (ValidateObjectMetaUpdate); on update of the object all rules, as often as metadata_again
-    says. standard_finalizers:
-    whenever it asks, finalizers without a domain must be Kubernetes' own.
+    says. metadata_of_parts: the same two for writes of /status and the like, where they are not
+    metadata_update and 0. standard_finalizers: whenever it asks, finalizers without a domain must
+    be Kubernetes' own.
     dependents: what a deletion without a policy does with dependents: "delete" (in the background),
     "orphan" (jobs and replication controllers, as ever), or "none" where the garbage collector's
     finalizers are never set (events). two_phases: the first DELETE is the kind's own doing
@@ -101,10 +106,10 @@ class Kind:
     status = False
     status_keeps: tuple[str, ...] = ()
     returns_deleted = False
-    completed_by_update = False
     metadata_create = True
     metadata_update = True
     metadata_again: int = True
+    metadata_of_parts: tuple[bool, int] | None = None
     standard_finalizers = True
     dependents = "delete"
     orphan_warning = ""
@@ -191,6 +196,11 @@ class Kind:
         obj["metadata"]["generation"] = generation + (desired(obj) != desired(old))
         if not obj["metadata"]["generation"]:
             del obj["metadata"]["generation"]
+
+    def completed_by_update(self, obj: Object) -> bool:
+        """Whether kube-apiserver stored the object, when it was new, without a part that reading
+        fills in, so that the first update stores that, whatever else it changes."""
+        return False
 
     def canonicalize(self, obj: Object) -> None:
         """Last change before an object is stored, after validation (sorting, trimming)."""

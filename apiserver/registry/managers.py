@@ -45,14 +45,32 @@ def make_manager(
         convert,
         resource.reset_fields(),
         partial(_finish, resource),
-        partial(_plain, resource),
+        _plain(resource.hooks.raw_fields),
+        _plain(_told_apart_by_value(resource)),
     )
 
 
-def _plain(resource: Resource, obj: Object) -> Object:
-    fields = resource.hooks.raw_fields
-    plain_obj: Object = plain(obj, way_of(fields)) if fields else obj
-    return plain_obj
+def _plain(fields: tuple[str, ...]) -> Callable[[Object], Object]:
+    way = way_of(fields)
+    return lambda obj: plain(obj, way) if way else obj
+
+
+def _told_apart_by_value(resource: Resource) -> tuple[str, ...]:
+    """The raw fields outside of atomic lists. The items of those are compared as Go values, in
+    which another spelling is another value (structured-merge-diff ``value/structreflect.go``)."""
+    schema = resource.versions[resource.storage_version].schema
+    return tuple(field for field in resource.hooks.raw_fields if not _in_atomic(schema, field))
+
+
+def _in_atomic(schema: Schema, field: str) -> bool:
+    node: Schema | None = schema
+    for step in field.replace("[]", ".[]").split("."):
+        if node is None:
+            break
+        if step == "[]" and node.list_type != "map":
+            return True
+        node = node.items if step == "[]" else (node.properties or {}).get(step)
+    return False
 
 
 def _finish(resource: Resource, obj: Object, empties: list[Empty]) -> Object:

@@ -127,10 +127,13 @@ def validate_update(
         obj["metadata"], METADATA, namespaced=namespaced, name_rule=namerules.path_segment
     )
     errors += [*shared, *changed, *shared]
-    if hooks.metadata_update:
+    compared, again = hooks.metadata_update, hooks.metadata_again
+    if not whole:
+        compared, again = hooks.metadata_of_parts or (compared, 0)
+    if compared:
         errors += [*changed, *shared, *_standard(obj["metadata"], hooks, METADATA)]
-    if whole and hooks.metadata_again:
-        errors += hooks.metadata_again * validate(obj, hooks, namespaced=namespaced, shared=shared)
+    if again:
+        errors += again * validate(obj, hooks, namespaced=namespaced, shared=shared)
     return errors
 
 

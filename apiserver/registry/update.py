@@ -107,7 +107,7 @@ class _Update:
         same = await by_size(
             w.asker, lambda: _same(w.new, old) and is_current(registry, resource, state)
         )
-        if same and not await self._completes(state):
+        if same and not await self._completes(old, state):
             w.new["metadata"] = resource.ordered_metadata(w.new["metadata"])
             return Stored.of_object(w.new), False
         form = await write.encode(w)
@@ -116,10 +116,10 @@ class _Update:
         passing = (Stale, KeyMissing, Claimed, NeedMissing)
         return await write.commit(w, form, state.resource_version, passing=passing), True
 
-    async def _completes(self, state: State) -> bool:
+    async def _completes(self, old: Object, state: State) -> bool:
         """Whether an update that changes nothing is to be stored all the same: the first one of an
         object of some kinds (`completed_by_update` in `apiserver.kinds.base`)."""
-        if not self.scope.resource.hooks.completed_by_update:
+        if not self.scope.resource.hooks.completed_by_update(old):
             return False
         tenant = self.scope.tenant.id
         return await self.registry.store.is_first(tenant, state.resource_version)

@@ -9,7 +9,7 @@ from typing import Any
 
 from apiserver.fielderrors import FieldErrors, invalid, required
 from apiserver.kinds.autoscaling import behavior, metrics
-from apiserver.kinds.autoscaling.annotations import ANNOTATIONS, METRICS, read
+from apiserver.kinds.autoscaling.annotations import ANNOTATIONS, BEHAVIOR, METRICS, read
 from apiserver.kinds.autoscaling.conversion import to_v1, to_v2
 from apiserver.kinds.autoscaling.targets import show_targets
 from apiserver.kinds.base import Kind, WriteContext
@@ -28,6 +28,7 @@ _CPU_TARGET = 80
 @register("autoscaling", "HorizontalPodAutoscaler")
 class HorizontalPodAutoscaler(Kind):
     metadata_again = False
+    takes_of_old = False
     status = True
     generation = False
     declared = Declared(
@@ -60,6 +61,11 @@ class HorizontalPodAutoscaler(Kind):
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         super().prepare_create(obj, context)
         _drop_status_annotations(obj, context)
+        _complete_behavior(obj, context)
+
+    def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
+        super().prepare_update(obj, old, context)
+        _complete_behavior(obj, context)
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         if context.version == "v1":
@@ -107,10 +113,25 @@ def _cpu_metric() -> Object:
 
 
 def _complete_v1(obj: Object) -> None:
-    """What the way through the internal type adds to v1: v2's default metric."""
+    """What the way through the internal type makes of v1: it adds v2's default metric, and of
+    annotations that tell of v2 it leaves what it can read, in its own words."""
     annotations = obj["metadata"].get("annotations") or {}
     if not read(annotations, METRICS) and obj["spec"].get("targetCPUUtilizationPercentage") is None:
         obj["spec"]["targetCPUUtilizationPercentage"] = _CPU_TARGET
+    if not ANNOTATIONS.isdisjoint(annotations):
+        obj.update(to_v1(to_v2(obj)))
+
+
+def _complete_behavior(obj: Object, context: WriteContext) -> None:
+    """Of v1: the object is stored as v2, and reading it back applies that version's defaults.
+    What validation refuses stays as it was sent."""
+    if context.version != "v1" or BEHAVIOR not in (obj["metadata"].get("annotations") or {}):
+        return
+    stored = to_v2(obj)
+    given = stored["spec"].get("behavior") or {}
+    if given and all(rules.get("policies") is not None for rules in given.values()):
+        behavior.default(given)
+        obj.update(to_v1(stored))
 
 
 def _drop_status_annotations(obj: Object, context: WriteContext) -> None:

@@ -24,6 +24,7 @@ from apiserver.schema.labelselector import validate_label_selector
 
 UID, NAME = "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"
 _OLD_UID, _OLD_NAME = "controller-uid", "job-name"
+_GENERATED = frozenset({UID, NAME, _OLD_UID, _OLD_NAME})
 _LABELS = SPEC.child("template", "metadata", "labels")
 _IMMUTABLE = (
     "selector",
@@ -66,8 +67,14 @@ class Job(Workload):
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         super().prepare_create(obj, context)
         _generate_selector(obj)
+
+    def canonicalize(self, obj: Object) -> None:
         # Reading it back applies the defaults once more, and by then the template has labels.
         _labels_from_template(obj)
+
+    def completed_by_update(self, obj: Object) -> bool:
+        """One that came without any labels is stored without."""
+        return _GENERATED.issuperset(obj["metadata"].get("labels") or ())
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         spec = obj["spec"]

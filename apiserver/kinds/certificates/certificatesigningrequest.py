@@ -65,6 +65,7 @@ _SPEC, _CONDITIONS, _CERTIFICATE = (
 @register("certificates.k8s.io", "CertificateSigningRequest")
 class CertificateSigningRequest(Kind):
     generation = False
+    metadata_of_parts = (True, 1)
     status = True
     name_rule = staticmethod(anything)
     declared = Declared(

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from apiserver.fielderrors import GoSyntax, go_json
+from apiserver.meta.raw import RawObject
 from apiserver.schema.builtin import definition
 from apiserver.schema.order import in_order
 from apiserver.schema.types import Schema
@@ -86,6 +87,8 @@ def _members(name: str) -> list[tuple[str, str, Schema]]:
 
 
 def _go_value(schema: Schema, value: Any) -> Any:
+    if isinstance(value, RawObject):
+        return json.loads(value.text)
     if schema.special or not isinstance(value, dict | list):
         return value
     if isinstance(value, list):

@@ -41,13 +41,15 @@ _STORAGE = FieldPath("spec.resources.requests.storage")
 @register("", "PersistentVolumeClaim")
 class PersistentVolumeClaim(Kind):
     returns_deleted = True
-    completed_by_update = True
     generation = False
     status = True
 
     def default(self, obj: Object, version: str) -> None:
         default_claim_spec(obj.setdefault("spec", {}))
         default_claim_status(obj.setdefault("status", {}))
+
+    def completed_by_update(self, obj: Object) -> bool:
+        return True
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         super().prepare_create(obj, context)

@@ -31,6 +31,7 @@ class Service(Kind):
     returns_deleted = True
     allow_create_on_update = True
     generation = False
+    metadata_again = False
     status = True
     name_rule = staticmethod(namerules.dns_label)
 

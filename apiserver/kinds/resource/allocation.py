@@ -7,6 +7,7 @@ from apiserver.fielderrors import (
     FieldPath,
     GoSyntax,
     forbidden,
+    go_json,
     invalid,
     not_supported,
     required,
@@ -112,6 +113,12 @@ def _identity(device: Object) -> str:
     return "/".join((*parts, device["shareID"]) if device.get("shareID") else parts)
 
 
+def _shared(device: Object) -> dict[str, str]:
+    """The same as messages quote it."""
+    names = ("Driver", "Pool", "Device", "ShareID")
+    return dict(zip(names, (*_device(device), device.get("shareID") or ""), strict=True))
+
+
 def of_allocated(status: Object, old: Object) -> list[Object]:
     """The ``devices`` of a claim's status without those whose allocation it takes away."""
 
@@ -138,7 +145,9 @@ def _devices(devices: list[Object], allocation: Object) -> c.Errors:
         yield from _share(value, path)
         if _identity(value) not in given:
             yield invalid(
-                path, GoSyntax(_identity(value)), "must be an allocated device in the claim"
+                path,
+                GoSyntax(go_json(_shared(value))),
+                "must be an allocated device in the claim",
             )
         if len(value.get("conditions") or ()) > _MOST_CONDITIONS:
             yield too_many(path.child("conditions"), len(value["conditions"]), _MOST_CONDITIONS)

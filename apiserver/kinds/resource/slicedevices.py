@@ -16,7 +16,7 @@ from apiserver.meta.objects import Object
 
 _MOST_VALUES = 48
 _MOST_MEMBERS, _MOST_COUNTERS, _MOST_CONSUMED, _MOST_TAINTS = 32, 32, 2, 16
-_VALUE_BYTES = 64
+_VALUE_BYTES, _NAME_CHARACTERS = 64, 63 + len("/") + 32
 _PRE, _BUILD = r"(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)", r"[0-9a-zA-Z-]+"
 _SEMVER = re.compile(
     rf"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-{_PRE}(\.{_PRE})*)?(\+{_BUILD}(\.{_BUILD})*)?",
@@ -78,8 +78,15 @@ def _members(
     values: Mapping[str, Object], check: Callable[[Object, FieldPath], c.Errors], path: FieldPath
 ) -> c.Errors:
     for key, value in sorted(values.items()):
-        yield from d.qualified_name(key, path.key(key))
-        yield from check(value, path.key(key))
+        yield from d.qualified_name(key, path)
+        yield from check(value, path.key(_shortened(key)))
+
+
+def _shortened(key: str) -> str:
+    """The middle of what is longer than any name may be."""
+    over = len(key) > _NAME_CHARACTERS
+    kept = _NAME_CHARACTERS - len("...")
+    return f"{key[: (kept + 1) // 2]}...{key[-(kept // 2) :]}" if over else key
 
 
 def _attribute(value: Object, path: FieldPath) -> c.Errors:
@@ -130,7 +137,7 @@ def _counters(value: Object, name: str, path: FieldPath) -> c.Errors:
         yield too_many(at, len(counters), _MOST_COUNTERS)
     else:
         for key in sorted(counters):
-            yield from c.dns_label(key, at.key(key))
+            yield from c.dns_label(key, at)
 
 
 def _place(value: Object, path: FieldPath) -> c.Errors:

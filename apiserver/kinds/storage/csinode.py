@@ -11,6 +11,7 @@ from apiserver.kinds.common import checks as c
 from apiserver.kinds.common.internal import quote
 from apiserver.kinds.common.volumesources import csi_driver_name
 from apiserver.kinds.registration import register
+from apiserver.meta.equality import semantic_equal
 from apiserver.meta.objects import Object, seen_before
 from apiserver.meta.times import age
 
@@ -42,7 +43,7 @@ class CSINode(Kind):
             invalid(_DRIVERS, quote("storage.v1.CSINodeDriver", driver), c.IMMUTABLE)
             for before in _drivers(old)
             for driver in drivers.get(before.get("name", ""), ())
-            if driver != _fixed(before)
+            if not semantic_equal(driver, _fixed(before))
         ]
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:

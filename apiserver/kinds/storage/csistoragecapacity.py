@@ -5,8 +5,9 @@ from __future__ import annotations
 from apiserver.fielderrors import FieldErrors, FieldPath, invalid
 from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
-from apiserver.kinds.common import nodelabels
+from apiserver.kinds.common import nodelabels, selectors
 from apiserver.kinds.registration import register
+from apiserver.meta.equality import semantic_equal
 from apiserver.meta.objects import Object
 from apiserver.meta.quantity import parse_quantity
 from apiserver.schema.labelselector import validate_label_selector
@@ -26,10 +27,16 @@ class CSIStorageCapacity(Kind):
         return errors
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        topology, name = "nodeTopology", "storageClassName"
         return [
-            e
-            for name in ("nodeTopology", "storageClassName")
-            for e in c.immutable(obj.get(name), old.get(name), FieldPath(name))
+            *c.immutable(
+                obj.get(topology),
+                old.get(topology),
+                FieldPath(topology),
+                quote=selectors.quoted,
+                same=semantic_equal,
+            ),
+            *c.immutable(obj.get(name), old.get(name), FieldPath(name)),
         ]
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:

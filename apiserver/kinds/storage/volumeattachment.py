@@ -44,6 +44,7 @@ class VolumeAttachment(Kind):
     returns_deleted = True
     generation = False
     metadata_update = False
+    metadata_of_parts = (False, 1)
     status = True
     status_keeps = STATUS_KEEPS_METADATA
     declared = Declared(

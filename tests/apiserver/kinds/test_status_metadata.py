@@ -100,6 +100,18 @@ def test_built_in_kinds(name: str, old: Object, sent: Object) -> None:
     assert kept(catalog.resources()[GroupResource(group, resource)].hooks, old, sent) == KEPT[name]
 
 
+@pytest.mark.parametrize("name", [name for name, members in KEPT.items() if members >= _ALL])
+def test_kinds_that_keep_metadata_keep_the_time_of_deletion(name: str) -> None:
+    """So that one which is sent is no mistake; elsewhere validation compares it."""
+    group, _, resource = name.rpartition("/")
+    hooks = catalog.resources()[GroupResource(group, resource)].hooks
+    before = {"metadata": {"name": "x"}, "spec": {}, "status": {}}
+    obj = copy.deepcopy(before)
+    obj["metadata"]["deletionTimestamp"] = "2026-01-02T03:04:05Z"
+    hooks.prepare_status_update(obj, before, CONTEXT)
+    assert obj["metadata"] == before["metadata"]
+
+
 @pytest.mark.parametrize(
     ("old", "sent"), [(OLD, NEW), ({}, NEW), (OLD, {})], ids=["changed", "added", "removed"]
 )

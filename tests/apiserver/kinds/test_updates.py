@@ -10,6 +10,7 @@ import pytest
 
 from apiserver.kinds import catalog
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.raw import RawObject
 from apiserver.registry import objectmeta
 from tests.support.kindtools import create, pod, update, workload
 
@@ -54,6 +55,30 @@ EVENT = sent(
     note="n",
 )
 JOB = workload("Job", "batch/v1", {"restartPolicy": "Never"}, manualSelector=True)
+CAPACITY = sent(
+    "storage.k8s.io/v1",
+    "CSIStorageCapacity",
+    storageClassName="c",
+    nodeTopology={"matchLabels": {"a": "b"}},
+)
+CSI_NODE = sent(
+    "storage.k8s.io/v1",
+    "CSINode",
+    spec={"drivers": [{"name": "d.x", "nodeID": "n", "topologyKeys": None}]},
+)
+REVISION = sent("apps/v1", "ControllerRevision", revision=1, data={"a": 1})
+CLAIM = sent(
+    "resource.k8s.io/v1",
+    "ResourceClaim",
+    spec={
+        "devices": {
+            "requests": [],
+            "config": [
+                {"opaque": {"driver": "d.x", "parameters": RawObject({}, '{"b":1,\n"a":2.0}')}}
+            ],
+        }
+    },
+)
 SELECTOR = "`selector` does not match template `labels`"
 
 
@@ -89,6 +114,33 @@ SELECTOR = "`selector` does not match template `labels`"
             [
                 'involvedObject: Invalid value: {"Kind":"x","Namespace":"ns","Name":"","UID":"",'
                 '"APIVersion":"","ResourceVersion":"","FieldPath":""}: field is immutable'
+            ],
+        ),
+        (  # members in the order of the Go type
+            CAPACITY,
+            "nodeTopology.matchExpressions",
+            [{"key": "k", "operator": "Exists"}],
+            [
+                'nodeTopology: Invalid value: {"matchLabels":{"a":"b"},'
+                '"matchExpressions":[{"key":"k","operator":"Exists"}]}: field is immutable'
+            ],
+        ),
+        (CAPACITY, "nodeTopology.matchExpressions", [], []),
+        (CSI_NODE, "spec.drivers.0.topologyKeys", [], []),
+        (  # that there are data is asked of new ones
+            REVISION,
+            "data",
+            None,
+            ["data: Invalid value: null: field is immutable"],
+        ),
+        (  # raw parameters as they are spelled
+            CLAIM,
+            "spec.devices.constraints",
+            [{"matchAttribute": "d.x/a"}],
+            [
+                'spec: Invalid value: {"Devices":{"Requests":[],"Constraints":[{"Requests":null,'
+                '"MatchAttribute":"d.x/a","DistinctAttribute":null}],"Config":[{"Requests":null,'
+                '"Opaque":{"Driver":"d.x","Parameters":{"b":1,"a":2.0}}}]}}: field is immutable'
             ],
         ),
         (  # a job is validated twice

@@ -29,10 +29,10 @@ def messages(group: str = "", resource: str = "configmaps", **metadata: Any) -> 
     return [str(e) for e in validate(obj(**metadata), hooks(group, resource), namespaced=True)]
 
 
-def counted(group: str, resource: str, **metadata: Any) -> Counter[str]:
+def counted(group: str, resource: str, *, whole: bool = True, **metadata: Any) -> Counter[str]:
     kind = hooks(group, resource)
     return Counter(
-        e.path for e in validate_update(obj(**metadata), obj(), kind, namespaced=True, whole=True)
+        e.path for e in validate_update(obj(**metadata), obj(), kind, namespaced=True, whole=whole)
     )
 
 
@@ -86,12 +86,19 @@ def test_finalizers_without_a_domain_are_refused_by_the_kinds_that_ask_for_one()
         "finalizer name nor is it fully qualified"
     )
     assert messages(finalizers=["mine"]) == [text]
-    assert messages("coordination.k8s.io", "leases", finalizers=["mine"]) == []
+    for group, resource in (("coordination.k8s.io", "leases"), ("node.k8s.io", "runtimeclasses")):
+        assert messages(group, resource, finalizers=["mine"]) == []
 
 
 @pytest.mark.parametrize(
     ("group", "resource", "labels"),
-    [("", "configmaps", 4), ("apps", "deployments", 3), ("coordination.k8s.io", "leases", 3)],
+    [
+        ("", "configmaps", 4),
+        ("", "services", 3),
+        ("apps", "deployments", 3),
+        ("apps", "replicasets", 3),
+        ("coordination.k8s.io", "leases", 3),
+    ],
 )
 def test_an_update_names_a_mistake_as_often_as_it_is_validated(
     group: str, resource: str, labels: int
@@ -99,3 +106,29 @@ def test_an_update_names_a_mistake_as_often_as_it_is_validated(
     assert counted(group, resource, labels={"a": "not good"})["metadata.labels"] == labels
     assert counted(group, resource, finalizers=["a/b/c"])["metadata.finalizers"] == labels - 2
     assert counted(group, resource, uid="other")["metadata.uid"] == 2
+
+
+def test_limit_ranges_are_not_compared_with_what_is_stored() -> None:
+    assert counted("", "limitranges", labels={"a": "not good"})["metadata.labels"] == 3
+    assert counted("", "limitranges", uid="other")["metadata.uid"] == 1
+
+
+@pytest.mark.parametrize(
+    ("group", "resource", "labels", "uids", "names"),
+    [
+        ("", "services", 3, 2, 0),
+        ("", "persistentvolumes", 3, 2, 0),
+        ("batch", "cronjobs", 2, 1, 0),
+        ("storage.k8s.io", "volumeattachments", 3, 1, 1),
+        ("certificates.k8s.io", "certificatesigningrequests", 4, 2, 0),
+    ],
+)
+def test_so_does_a_write_of_the_status(
+    group: str, resource: str, labels: int, uids: int, names: int
+) -> None:
+    def found(**metadata: Any) -> Counter[str]:
+        return counted(group, resource, whole=False, **metadata)
+
+    assert found(labels={"a": "not good"})["metadata.labels"] == labels
+    assert found(uid="other")["metadata.uid"] == uids
+    assert found(generateName="x_Y")["metadata.generateName"] == names

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.kinds.autoscaling.conversion import to_v1, to_v2
-from tests.support.kindtools import cells, create, typed
+from tests.support.kindtools import cells, create, typed, update
 
 QUANTITIES = st.sampled_from(["1", "100m", "64Mi", "1k"])
 METRICS = st.one_of(
@@ -204,3 +204,42 @@ def test_what_the_annotation_says_of_current_metrics_wins() -> None:
     assert [m["type"] for m in _current(to_v2(v1))] == ["Resource"]
     v1["metadata"]["annotations"] = {"autoscaling.alpha.kubernetes.io/current-metrics": "[]"}
     assert to_v2(v1)["status"]["currentMetrics"] is None
+
+
+BEHAVIOR = "autoscaling.alpha.kubernetes.io/behavior"
+DOWN = (
+    '{"StabilizationWindowSeconds":5,"SelectPolicy":"Min",'
+    '"Policies":[{"Type":"Pods","Value":1,"PeriodSeconds":5}]'
+)
+COMPLETE = (
+    '{"ScaleUp":{"StabilizationWindowSeconds":0,"SelectPolicy":"Max","Policies":['
+    '{"Type":"Pods","Value":4,"PeriodSeconds":15},{"Type":"Percent","Value":100,'
+    f'"PeriodSeconds":15}}],"Tolerance":null}},"ScaleDown":{DOWN},"Tolerance":null}}}}'
+)
+
+
+def noted(text: str) -> dict[str, Any]:
+    v1 = to_v1(hpa([CPU]))
+    v1["metadata"]["annotations"] = {"mine": "kept", BEHAVIOR: text}
+    return v1
+
+
+@pytest.mark.parametrize("text", ["{}", "null", "x"])
+def test_what_v1_notes_of_v2_goes_where_it_cannot_be_read(text: str) -> None:
+    assert typed(noted(text))["metadata"]["annotations"] == {"mine": "kept"}
+
+
+def test_a_behavior_in_v1_is_completed_as_that_of_v2_when_it_is_stored() -> None:
+    wanted = noted(f'{{"ScaleDown":{DOWN}}}}}')
+    assert BEHAVIOR in typed(wanted)["metadata"]["annotations"]
+    made = create(wanted)
+    assert made.messages == []
+    assert made.obj["metadata"]["annotations"] == {"mine": "kept", BEHAVIOR: COMPLETE}
+    again = update(wanted, made.obj).obj
+    assert again["metadata"]["annotations"] == made.obj["metadata"]["annotations"]
+
+
+def test_a_direction_without_policies_is_refused_in_v1() -> None:
+    assert create(noted('{"ScaleUp":{"SelectPolicy":"Max"}}')).messages == [
+        "spec.behavior.scaleUp.policies: Required value: must specify at least one Policy"
+    ]

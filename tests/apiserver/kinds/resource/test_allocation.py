@@ -25,6 +25,15 @@ def told(device: dict[str, Any], share: str | None = None) -> list[str]:
     return update(new, old, "status").messages
 
 
+def test_a_device_that_is_not_allocated_is_quoted_with_its_share() -> None:
+    at, text = "status.devices[0]", "must be an allocated device in the claim"
+    quoted = '{"Driver":"d.io","Pool":"p","Device":"e","ShareID":"%s"}'
+    for share in (None, SHARE):
+        assert told({"device": "e"}, share) == [
+            f"{at}: Invalid value: {quoted % (share or '')}: {text}"
+        ]
+
+
 def test_a_device_in_the_network() -> None:
     at = "status.devices[0].networkData"
     data = {

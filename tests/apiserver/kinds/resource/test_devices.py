@@ -228,8 +228,8 @@ CONSUMER = {"resource": "pods", "name": "p", "uid": "u"}
             },
             [
                 (
-                    "status.devices[0]: Invalid value: d.example.com/p/gpu-1: must be an "
-                    "allocated device in the claim"
+                    'status.devices[0]: Invalid value: {"Driver":"d.example.com","Pool":"p",'
+                    '"Device":"gpu-1","ShareID":""}: must be an allocated device in the claim'
                 )
             ],
         ),
@@ -324,6 +324,27 @@ def device_slice(**spec: Any) -> dict[str, Any]:
                 "spec.devices[0]: Invalid value: null: `nodeName`, `nodeSelector` and `allNodes` "
                 "can only be set if "
                 "`perDeviceNodeSelection` is set to true in the ResourceSlice spec"
+            ],
+        ),
+        (  # names at the map, however long; what is below them at the name, shortened
+            {"devices": [{"name": "a", "attributes": {"-" * 97: {}}}]},
+            [
+                "spec.devices[0].attributes: Too long: may not be more than 32 bytes",
+                f'spec.devices[0].attributes: Invalid value: "{"-" * 97}": a valid C identifier '
+                "must start with alphabetic character or '_', followed by a string of alphanumeric "
+                "characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for "
+                "validation is '[A-Za-z_][A-Za-z0-9_]*')",
+                f'spec.devices[0].attributes[{"-" * 47}...{"-" * 46}]: Invalid value: "": exactly '
+                "one value must be specified",
+            ],
+        ),
+        (
+            {"devices": None, "sharedCounters": [{"name": "c", "counters": {"": {"value": "1"}}}]},
+            [
+                'spec.sharedCounters[0].counters: Invalid value: "": a lowercase RFC 1123 label '
+                "must consist of lower case alphanumeric characters or '-', and must start and end "
+                "with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for "
+                "validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
             ],
         ),
         (
