@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from email.utils import parseaddr
 
+from apiserver.golang.math import MAX_INT64, MIN_INT64
 from apiserver.golang.netip import is_cidr_sloppy, parse_ip_sloppy
 from apiserver.golang.regexp import matches
 from apiserver.golang.time import parse_duration
@@ -176,30 +177,39 @@ def _datetime(text: str) -> bool:
 
 
 _UNITS = (
-    ("ns", "nano"),
-    ("us", "µs", "micro"),
-    ("ms", "milli"),
-    ("s", "sec"),
-    ("m", "min"),
-    ("h", "hr", "hour"),
-    ("d", "day"),
-    ("w", "wk", "week"),
+    (1, ("ns", "nano")),
+    (10**3, ("us", "µs", "micro")),
+    (10**6, ("ms", "milli")),
+    (10**9, ("s", "sec")),
+    (60 * 10**9, ("m", "min")),
+    (3600 * 10**9, ("h", "hr", "hour")),
+    (86400 * 10**9, ("d", "day")),
+    (604800 * 10**9, ("w", "wk", "week")),
 )
+_SPELLED = re.compile(r"(\d+)\s*([A-Za-zµ]+)", re.ASCII)
+
+
+def spelled_duration(text: str) -> int | None:
+    """Nanoseconds of Go's durations, and of Scala's ("22 ns", "1 day 2 hours"), of which all parts
+    count and what stands between them does not (kube-openapi ``strfmt.ParseDuration``). None: it is
+    none."""
+    try:
+        return parse_duration(text)
+    except ValueError:
+        pass
+    total: int | None = None
+    for factor, unit in _SPELLED.findall(text):
+        if len(factor) > 19 or int(factor) > MAX_INT64:
+            return None
+        low = unit.lower()
+        for scale, variants in _UNITS:
+            if low in variants or low.startswith(variants[-1]):
+                total = (total or 0) + int(factor) * scale
+    return None if total is None else (total - MIN_INT64) % 2**64 + MIN_INT64  # as int64 wraps
 
 
 def _duration(text: str) -> bool:
-    """Go's durations, and Scala's ("22 ns", "3 days")."""
-    try:
-        parse_duration(text)
-    except ValueError:
-        pass
-    else:
-        return True
-    for unit in re.findall(r"\d+\s*([A-Za-zµ]+)", text):
-        low = unit.lower()
-        if any(low in variants or low.startswith(variants[-1]) for variants in _UNITS):
-            return True
-    return False
+    return spelled_duration(text) is not None
 
 
 _CHECKS: dict[str, Check] = {

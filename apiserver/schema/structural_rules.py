@@ -234,6 +234,8 @@ def _nested(props: Props, path: FieldPath, *, skip_any_of: bool = False) -> Fiel
         errors += _nested(member, path.child("properties").key(name))
     for name, text in _FORBIDDEN:
         value = props.get(name)
+        if name == "additionalProperties" and not isinstance(value, dict):
+            continue  # true and false say nothing here
         if value is not None if text is _UNDEFINED else value:
             errors.append(forbidden(path.child(name), text))
     if "metadata" in properties:

@@ -51,7 +51,8 @@ def validate(
         return []
     distinct = {(e.path, e.body()): e for e in errors}
     for error in distinct.values():
-        error.path = error.path if not base else f"{base}{'.' if error.path else ''}{error.path}"
+        below = error.path.removeprefix(".")
+        error.path = f"{base}.{below}" if base and below else base or below
     return list(distinct.values())
 
 
@@ -291,7 +292,8 @@ def _object(schema: Schema) -> Node | None:
             before, was = len(errors), None
             if old is not None and (path is not None or name not in _TYPE_META):
                 was = old.key(name)
-            count += member_check(member, was, (path, name), errors)
+            step = f".{name}" if path is None and name not in properties else name
+            count += member_check(member, was, (path, step), errors)
             if len(errors) > before and was is not None and was.unchanged():
                 del errors[before:]
         for name in required_names:

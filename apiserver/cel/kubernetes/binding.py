@@ -14,10 +14,10 @@ from typing import Any
 
 from apiserver.cel.errors import EvalError
 from apiserver.cel.scalars import Duration, Timestamp
-from apiserver.cel.timestamps import parse_duration, parse_timestamp
+from apiserver.cel.timestamps import parse_timestamp
 from apiserver.cel.values import Joined, Optional, SpecialList, equal
 from apiserver.effort import hold, spend
-from apiserver.golang.strconv import whole
+from apiserver.schema.formats import spelled_duration
 from apiserver.schema.types import Schema
 
 _CACHE = "cel.binding"
@@ -147,9 +147,10 @@ def bind(value: Any, schema: Schema) -> Any:
 def _bind_string(text: str, format_: str) -> Any:
     converter: Any = None
     if format_ == "duration":
-        converter = _parse_strfmt_duration(text)
-        if converter is None:
+        nanoseconds = spelled_duration(text)
+        if nanoseconds is None:
             raise EvalError(f"Invalid duration {text}")
+        converter = Duration(nanoseconds)
     elif format_ == "date":
         converter = _date(text)
         if converter is None:
@@ -178,40 +179,3 @@ def _datetime(text: str) -> Timestamp | None:
     elif not re.search(r"(?:Z|[+-][0-9]{2}:[0-9]{2})$", upper[10:]):
         upper += "Z"
     return parse_timestamp(upper)
-
-
-_UNITS = {
-    "ns": 1,
-    "nano": 1,
-    "us": 10**3,
-    "\u00b5s": 10**3,
-    "micro": 10**3,
-    "ms": 10**6,
-    "milli": 10**6,
-    "s": 10**9,
-    "sec": 10**9,
-    "m": 60 * 10**9,
-    "min": 60 * 10**9,
-    "h": 3600 * 10**9,
-    "hr": 3600 * 10**9,
-    "hour": 3600 * 10**9,
-    "d": 86400 * 10**9,
-    "day": 86400 * 10**9,
-    "w": 604800 * 10**9,
-    "wk": 604800 * 10**9,
-    "week": 604800 * 10**9,
-}
-_SPELLED = re.compile(r"([0-9]+)\s*([A-Za-z\u00b5]+)")
-
-
-def _parse_strfmt_duration(text: str) -> Duration | None:
-    """Go's durations, and strfmt's spelled ones (``2 days``)."""
-    go = parse_duration(text)
-    if go is not None:
-        return go
-    m = _SPELLED.match(text.strip())
-    if m is None:
-        return None
-    unit = m[2].lower()
-    scale = _UNITS.get(unit) or _UNITS.get(unit.removesuffix("s"))
-    return Duration(whole(m[1]) * scale) if scale else None

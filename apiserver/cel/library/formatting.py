@@ -65,10 +65,10 @@ def interpolate(template: str, count: int, formatter: Formatter) -> str:
             out.append("%")
             at += 2
         else:
-            if index >= count:
-                raise EvalError(f"index {index} out of range")
             if at + 1 >= len(template):
                 raise EvalError("unexpected end of string")
+            if index >= count:
+                raise EvalError(f"index {index} out of range")
             try:
                 clause, at = _clause(template, at + 1)
             except ClauseError as e:
@@ -190,7 +190,7 @@ def _quoted(value: Any) -> str:
     if kind is str:
         return go_quote(value)
     if kind is bytes:
-        return "b" + go_quote(bytes(value).decode(errors="replace"))
+        return "b" + go_quote(simple_string(value))
     if kind is float:
         if math.isnan(value) or math.isinf(value):
             return go_quote("NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf")

@@ -247,7 +247,8 @@ def _plan_map(planner: Planner, e: Comprehension, loop: _Loop) -> Code:
 
 def _insert(entries: Map, key: Any, value: Any) -> None:
     if key in entries:
-        raise EvalError(f"insert failed: key {key} already exists")
+        shown = str(key).lower() if type(key) is bool else key
+        raise EvalError(f"insert failed: key {shown} already exists")
     hold(_ENTRY)
     entries.put(key, value)
 

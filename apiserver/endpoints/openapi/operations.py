@@ -216,7 +216,10 @@ class Builder:
             text=f"delete objects of kind {self.resource.kind}",
             tag=self.tag,
             gvk=self.gvk,
-            parameters=(*parameters.DELETE_COLLECTION, *self._scope()),
+            parameters=(
+                *(parameters.DELETE_COLLECTION if self.resource.has_routes else parameters.LIST),
+                *self._scope(),
+            ),
             body=DELETE_OPTIONS if self.resource.has_routes else "",
             body_required=False,
             responses={200: STATUS},
@@ -243,7 +246,7 @@ class Builder:
             ),
             body={"get": "", "patch": PATCH_BODY, "delete": DELETE_OPTIONS}.get(verb, media_types),
             body_required=verb != "delete",
-            responses=dict.fromkeys(_CODES[verb], media_types),
+            responses=dict.fromkeys(self._codes(verb), media_types),
             consumes=self._patches() if verb == "patch" else self._consumes,
             produces=("text/plain", *negotiate.ALL) if name == "log" else self._media,
         )
@@ -262,9 +265,14 @@ class Builder:
                 *parameters.GET,
                 *parameters.query_of(raw_definitions().get("io.k8s.api.core.v1.PodLogOptions", {})),
             )
-        return {"get": parameters.GET, "patch": parameters.PATCH, "delete": parameters.DELETE}.get(
+        get = parameters.GET if self.resource.has_routes else parameters.GET_CUSTOM
+        return {"get": get, "patch": parameters.PATCH, "delete": parameters.DELETE}.get(
             verb, parameters.CREATE
         )
+
+    def _codes(self, verb: str) -> tuple[int, ...]:
+        """An apply may create custom objects too, but their documents do not say so."""
+        return (200,) if verb == "patch" and not self.resource.has_routes else _CODES[verb]
 
     def _patches(self) -> tuple[str, ...]:
         return negotiate.BUILTIN_PATCHES if self.resource.has_routes else _CUSTOM_PATCHES

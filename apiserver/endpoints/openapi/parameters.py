@@ -116,6 +116,7 @@ LIST = tuple(QUERY[name] for name in _LIST_OPTIONS)
 CREATE = tuple(QUERY[name] for name in ("dryRun", "fieldManager", "fieldValidation", "pretty"))
 PATCH = (QUERY["dryRun"], APPLY_MANAGER, QUERY["fieldValidation"], QUERY["force"], QUERY["pretty"])
 GET = (QUERY["pretty"],)
+GET_CUSTOM = (*GET, QUERY["resourceVersion"])
 _DELETE_OPTIONS = (
     "dryRun",
     "gracePeriodSeconds",

@@ -73,8 +73,13 @@ class Scale:
         if replicas == UNSET:
             raise BadRequest(f"the spec replicas field {go_quote(self.spec)} cannot be empty")
         *above, last = _steps(self.spec)
-        for step in above:
+        for i, step in enumerate(above):
             obj = obj.setdefault(step, {})
+            if type(obj) is not dict:
+                where = "." + ".".join(above[: i + 1])
+                raise PlainError(
+                    f"value cannot be set because {where} is not a map[string]interface{{}}"
+                )
         obj[last] = replicas
 
     def spec_errors(self, obj: Object) -> FieldErrors:

@@ -44,6 +44,13 @@ ERRORS = [
     ("isQuantity(m['none']) || semver('x').major() == 1", "no such key: none"),
     ("lists.range(900000000)", "operation cancelled: actual cost limit exceeded"),
     ("d[[]]", "invalid qualifier type: *types.baseList"),
+    ("(s + '%').format([])", "unexpected end of string"),
+    (
+        "'%s'.format([{'a': b'\\xff'}])",
+        'error during formatting: could not convert argument "invalid UTF-8 in bytes, cannot '
+        'convert to string" to string',
+    ),
+    ("l.transformMapEntry(i, v, {b: i}).size()", "insert failed: key true already exists"),
     ("google.protobuf.BoolValue", "reference to undefined type: google.protobuf.BoolValue"),
 ]
 VALUES = [

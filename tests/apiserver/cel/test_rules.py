@@ -193,6 +193,8 @@ def test_an_object_is_stopped_at_its_budget() -> None:
         ),
         ({"type": "string", "format": "date"}, "self.getDayOfMonth() == 1", "2020-01-02"),
         ({"type": "string", "format": "duration"}, "self == duration('90m')", "1h30m"),
+        ({"type": "string", "format": "duration"}, "self == duration('90m')", "1h 30 minutes"),
+        ({"type": "string", "format": "duration"}, "self == duration('25h')", "1 day, 1 hr"),
         ({"type": "string", "format": "byte", "maxLength": 9}, "self == b'abc'", "YWJj"),
         (
             {"x-kubernetes-int-or-string": True, "maxLength": 5},

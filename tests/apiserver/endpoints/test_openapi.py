@@ -245,10 +245,16 @@ def test_custom_group_has_a_document_of_its_own() -> None:
     )
     assert document["info"]["title"] == "Kubernetes CRD Swagger"
     assert set(references(document)) <= set(document["components"]["schemas"])
-    scale = document["paths"]["/apis/a.example.com/v1/namespaces/{namespace}/foos/{name}/scale"][
-        "get"
-    ]
-    assert scale["operationId"] == "readAExampleComV1NamespacedFooScale"
+    foos = "/apis/a.example.com/v1/namespaces/{namespace}/foos"
+    one, scale = document["paths"][foos + "/{name}"], document["paths"][foos + "/{name}/scale"]
+    assert scale["get"]["operationId"] == "readAExampleComV1NamespacedFooScale"
+    assert [p["name"] for p in one["get"]["parameters"]] == ["resourceVersion"]
+    assert (list(one["patch"]["responses"]), list(one["put"]["responses"])) == (
+        ["200", "401"],
+        ["200", "201", "401"],
+    )
+    collection = document["paths"][foos]
+    assert collection["delete"]["parameters"] == collection["get"]["parameters"]
     swagger = orjson.loads(documents.build_v2(everything, "v").body)
     assert "com.example.a.v1.Foo" in swagger["definitions"]
     assert (

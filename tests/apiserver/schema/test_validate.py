@@ -117,6 +117,10 @@ def test_errors_stand_below_the_base_and_messages_do_not() -> None:
     assert errors({"type": "array", "items": {"type": "string"}}, [1], base=FieldPath("x"))[
         0
     ].startswith("x.[0]: ")
+    names = {"type": "object", "additionalProperties": {"type": "string"}}
+    assert errors(names, {"a": 1}, base=FieldPath("x")) == [
+        'x.a: Invalid value: "integer": .a in body must be of type string: "integer"'
+    ]
 
 
 def test_items_of_an_associative_list_are_compared_by_their_keys() -> None:

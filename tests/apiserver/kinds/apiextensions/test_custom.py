@@ -202,6 +202,16 @@ def test_replicas_of_the_wrong_type_are_an_error_without_a_reason(value: Any, sh
     assert raised.value.message == f".spec.replicas accessor error: {shown}, expected int64"
 
 
+def test_replicas_are_not_set_in_what_is_no_object() -> None:
+    paths = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.ready"}
+    resource = resource_of(definition(subresources={"scale": paths}))
+    with pytest.raises(PlainError) as raised:
+        resource.hooks.set_scale(obj(spec=None), 3)
+    assert raised.value.message == (
+        "value cannot be set because .spec is not a map[string]interface{}"
+    )
+
+
 def test_cells_come_from_json_paths_and_fit_their_column() -> None:
     columns = [
         {
@@ -351,12 +361,13 @@ def test_bounds_beyond_64_bits_are_read() -> None:
 
 
 def test_a_clause_may_not_even_hold_an_empty_list_type() -> None:
-    clause = {"x-kubernetes-list-type": ""}
+    clause = {"x-kubernetes-list-type": "", "additionalProperties": False}
     schema: Object = {
         "type": "object",
         "properties": {"a": {"type": "array", "items": {"type": "string"}, "anyOf": [clause]}},
     }
-    assert (
+    undefined = [str(e) for e in create_errors(definition(schema)) if "undefined" in e.detail]
+    assert undefined == [
         "spec.validation.openAPIV3Schema.properties[a].anyOf[0].x-kubernetes-list-type: Forbidden: "
         "must be undefined to be structural"
-    ) in [str(e) for e in create_errors(definition(schema))]
+    ]
