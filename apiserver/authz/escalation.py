@@ -84,7 +84,7 @@ async def check_role(
     if old is not None and only_garbage_collection_changed(role, old):
         return
     name = role["metadata"].get("name", "")
-    held = await rules_for(request.user, request.namespace, reader)
+    held = await _held(request, reader)
     why = await _missing(request.user, held, role.get("rules") or [], run)
     aggregates = _aggregates(role) or (old is not None and _aggregates(old))
     if not why and aggregates and await _missing(request.user, held, _FULL_AUTHORITY, run):
@@ -119,10 +119,17 @@ async def check_binding(
         if role_ref.get("kind") in ("Role", "ClusterRole"):
             raise NotFound(resource, role_ref.get("name", ""))
         raise PlainError(given.error)
-    held = await rules_for(request.user, request.namespace, reader)
+    held = await _held(request, reader)
     why = await _missing(request.user, held, given.rules, run)
     if why:
         raise Forbidden(resource, binding["metadata"].get("name", ""), why)
+
+
+async def _held(request: Attributes, reader: Reader) -> UserRules:
+    """What the user holds. Storage that finds no role calls it what the request is about
+    (``qualifiedResourceFromContext``)."""
+    resource = GroupResource(request.group, request.resource)
+    return await rules_for(request.user, request.namespace, reader, missing=str(resource))
 
 
 async def _may_bind(request: Attributes, role_ref: Object, authorize: Authorize) -> bool:

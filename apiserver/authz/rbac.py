@@ -86,12 +86,15 @@ async def authorize(attributes: Attributes, reader: Reader) -> Decision:
     return Decision(False, f"RBAC: {aggregate(errors)}" if errors else "")
 
 
-async def rules_for(user: User, namespace: str, reader: Reader, most: float = inf) -> UserRules:
+async def rules_for(
+    user: User, namespace: str, reader: Reader, most: float = inf, missing: str = ""
+) -> UserRules:
     """Every rule that holds for the user cluster-wide and, where ``namespace`` is not "", in that
     namespace. ``most``: characters of them, after which no other role's are looked at: a thousand
-    bindings may give one large role a thousand times."""
+    bindings may give one large role a thousand times. ``missing``: what roles that are not there
+    are called, "" for what they are."""
     out, told = UserRules([], []), 0
-    async for source in sources(user, namespace, reader):
+    async for source in sources(user, namespace, reader, missing):
         if source.error:
             note(out.errors, source.error)
         if most < inf:
@@ -110,8 +113,11 @@ def note(errors: list[str], error: str) -> None:
         errors.append(error[:MOST_ERROR_TEXT])
 
 
-async def role_rules(role_ref: Object, namespace: str, reader: Reader) -> RuleSource:
-    """Rules of the role that a binding of ``namespace`` ("" for a ClusterRoleBinding) refers to."""
+async def role_rules(
+    role_ref: Object, namespace: str, reader: Reader, missing: str = ""
+) -> RuleSource:
+    """Rules of the role that a binding of ``namespace`` ("" for a ClusterRoleBinding) refers to.
+    ``missing``: as in `rules_for`."""
     kind, name = role_ref.get("kind", ""), role_ref.get("name", "")
     if kind == "Role":
         role = await reader.role(namespace, name)
@@ -120,17 +126,20 @@ async def role_rules(role_ref: Object, namespace: str, reader: Reader) -> RuleSo
     else:
         return RuleSource((), error=f"unsupported role reference kind: {go_quote(kind)}")
     if role is None:
-        return RuleSource((), error=f"{kind.lower()}.{GROUP} {go_quote(name)} not found")
+        called = missing or f"{kind.lower()}.{GROUP}"
+        return RuleSource((), error=f"{called} {go_quote(name)} not found")
     return RuleSource(role.get("rules") or ())
 
 
-async def sources(user: User, namespace: str, reader: Reader) -> AsyncIterator[Source]:
+async def sources(
+    user: User, namespace: str, reader: Reader, missing: str = ""
+) -> AsyncIterator[Source]:
     """What each binding gives to the user, cluster-wide and, where ``namespace`` is not "", there;
-    in the order in which a decision looks."""
+    in the order in which a decision looks. ``missing``: as in `rules_for`."""
     identity = Identity.of(user)
     for place in ("", namespace) if namespace else ("",):
         for bound in await reader.bound(place, identity):
-            rules = await role_rules(bound.binding["roleRef"], place, reader)
+            rules = await role_rules(bound.binding["roleRef"], place, reader, missing)
             yield Source(bound, place, *rules)
 
 

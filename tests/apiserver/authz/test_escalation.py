@@ -83,9 +83,22 @@ async def test_roles_that_cannot_be_found_are_mentioned() -> None:
     reader = world(binding("lost", role("gone"), user("e")))
     with pytest.raises(
         Forbidden,
-        match=r'resolution errors: \[clusterrole.rbac.authorization.k8s.io "gone" not found\]',
+        match=r'resolution errors: \[roles.rbac.authorization.k8s.io "gone" not found\]',
     ):
         await grant(SECRETS, reader=reader)
+
+
+async def test_they_are_called_what_the_request_is_about() -> None:
+    lost = (
+        binding("lost", role("gone"), user("e")),
+        binding("lost", role("gone", namespace="ns"), user("e"), namespace="ns"),
+    )
+    with pytest.raises(Forbidden) as refused:
+        await bind(
+            role("big", rule("get", "secrets")), world(role("big", rule("get", "secrets")), *lost)
+        )
+    errors = '[rolebindings.rbac.authorization.k8s.io "gone" not found]'
+    assert str(refused.value).endswith(f"; resolution errors: {errors}")
 
 
 async def test_masters_and_escalators_are_free() -> None:

@@ -73,7 +73,7 @@ async def test_a_refusal_tells_of_roles_that_cannot_be_found(api: Api) -> None:
     status, answer = await api("POST", f"{RBAC}/clusterroles", role("x", SECRETS), **as_user("eve"))
     assert status == 403
     assert answer["message"].endswith(
-        f'{HELD}; resolution errors: [clusterrole.rbac.authorization.k8s.io "gone" not found]'
+        f'{HELD}; resolution errors: [clusterroles.rbac.authorization.k8s.io "gone" not found]'
     )
 
 
