@@ -82,7 +82,7 @@ class TokenWebhook:
         if len(token) > LONGEST:
             return None
         reviewed = await self._reviewed(tenant, token, audiences)
-        shared = tuple(a for a in audiences if a in (reviewed.audiences or implicit))
+        shared = tuple(a for a in reviewed.audiences or implicit if a in audiences)
         if not shared:
             return None
         if reviewed.user is None:

@@ -172,9 +172,11 @@ async def test_the_webhook_says_who_it_is() -> None:
     found = await held.review(1, "v", ("y", "vault"), (OWN,))
     assert found is not None and found[1] == ("vault",)
     assert await held.review(1, "v", (OWN,), (OWN,)) is None
+    found = await held.review(1, "v", ("x", "vault"), (OWN,))
+    assert found is not None and found[1] == ("vault", "x"), "as the webhook has them"
     clock.now += REMEMBERED
     await held.review(1, "t", (OWN,), (OWN,))
-    assert len(server.asked) == 5
+    assert len(server.asked) == 6
 
 
 async def test_tenants_do_not_share_answers() -> None:
