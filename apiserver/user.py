@@ -35,11 +35,14 @@ class User:
     platform: frozenset[str] = frozenset()
 
 
-def authenticated(groups: Iterable[str]) -> tuple[str, ...]:
-    """The groups of somebody who has proven who he is: system:authenticated, once, beside
-    ``groups`` (k8s.io/apiserver ``authentication/group``)."""
+def authenticated(groups: Iterable[str], name: str) -> tuple[str, ...]:
+    """The groups of somebody who has proven to be called so: system:authenticated, once, beside
+    ``groups``, unless who proved it said that it is nobody (k8s.io/apiserver
+    ``authentication/group``)."""
     own = tuple(groups)
-    return own if AUTHENTICATED in own else (*own, AUTHENTICATED)
+    if name == ANONYMOUS or AUTHENTICATED in own or UNAUTHENTICATED in own:
+        return own
+    return *own, AUTHENTICATED
 
 
 def subjects(user: User) -> list[str]:

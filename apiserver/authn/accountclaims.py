@@ -87,7 +87,7 @@ class Claims:
             if node.uid:
                 extra["node-uid"] = (node.uid,)
         named = {_EXTRA + name: value for name, value in extra.items()}
-        groups = authenticated(service_account_groups(self.namespace))
+        groups = authenticated(service_account_groups(self.namespace), self.subject)
         return User(self.subject, self.account.uid, groups, named)
 
 

@@ -44,7 +44,8 @@ def user(token: str, secret: Object, now: datetime) -> User | None:
         return None
     if _value(data, "usage-bootstrap-authentication") != b"true":
         return None
-    return User(_USER + match[1], groups=authenticated(groups))
+    name = _USER + match[1]
+    return User(name, groups=authenticated(groups, name))
 
 
 def _value(data: Object, name: str) -> bytes:

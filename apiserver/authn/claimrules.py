@@ -41,7 +41,7 @@ from apiserver.fielderrors import (
     required,
 )
 from apiserver.golang.strconv import go_quote
-from apiserver.user import AUTHENTICATED, CREDENTIAL_ID, UNAUTHENTICATED, User, authenticated
+from apiserver.user import CREDENTIAL_ID, User, authenticated
 
 _STRINGS = list_type(STRING)
 _USER = RecordType(
@@ -98,10 +98,8 @@ class ClaimRules:
             }
             what = "oidc: error evaluating user info validation rule"
             _check(self._users, {"user": user_info}, what)
-        name, uid, groups, extra = user.name, user.uid, user.groups, user.extra
-        if UNAUTHENTICATED not in groups and AUTHENTICATED not in groups:
-            groups = authenticated(groups)
-        return User(name, uid, groups, extra, self._everywhere)
+        groups = authenticated(user.groups, user.name)
+        return User(user.name, user.uid, groups, user.extra, self._everywhere)
 
     def _user(self, claims: Mapping[str, Any], variables: Mapping[str, Any]) -> User:
         name = self._name(claims, variables)

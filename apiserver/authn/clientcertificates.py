@@ -296,4 +296,4 @@ def _user(certificate: x509.Certificate, digest: bytes, *, everywhere: bool) -> 
     if uids and (not uid or not isinstance(uid, str)):
         raise Refused("UID cannot be an empty string")
     extra = {CREDENTIAL_ID: (f"X509SHA256={digest.hex()}",)}
-    return User(name, str(uid), authenticated(organizations(subject)), extra, everywhere)
+    return User(name, str(uid), authenticated(organizations(subject), name), extra, everywhere)

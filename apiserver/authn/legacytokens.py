@@ -51,11 +51,9 @@ class LegacyClaims:
 
     @property
     def user(self) -> User:
-        return User(
-            service_account_name(self.namespace, self.account.name),
-            self.account.uid,
-            authenticated(service_account_groups(self.namespace)),
-        )
+        name = service_account_name(self.namespace, self.account.name)
+        groups = authenticated(service_account_groups(self.namespace), name)
+        return User(name, self.account.uid, groups)
 
 
 def encode(namespace: str, account: Ref, secret: str, tenant: str) -> Object:

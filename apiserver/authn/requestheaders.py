@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from apiserver.golang.url import path_unescape
-from apiserver.user import AUTHENTICATED, UNAUTHENTICATED, User, authenticated
+from apiserver.user import User, authenticated
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,8 @@ class HeaderNames:
                 if header.startswith(prefix):
                     key = _extra_key(header[len(prefix) :])
                     extra[key] = (*extra.get(key, ()), *texts)
-        if AUTHENTICATED not in groups and UNAUTHENTICATED not in groups:
-            groups = authenticated(groups)
-        return User(name_of, _first(values, self.uids), groups, extra, everywhere=True)
+        held = authenticated(groups, name_of)
+        return User(name_of, _first(values, self.uids), held, extra, everywhere=True)
 
 
 def _first(values: dict[str, list[str]], names: Iterable[str]) -> str:

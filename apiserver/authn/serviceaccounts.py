@@ -191,7 +191,7 @@ class AccountTokens:
         """Whose the token is, when it is meant for one of ``audiences``, valid now, and all that it
         stands on is there. Raises Refused."""
         claims, now = recognized.claims, now or datetime.now(UTC)
-        shared = tuple(a for a in claims.audiences if a in audiences)
+        shared = tuple(a for a in audiences if a in claims.audiences)
         if not shared:
             raise Refused(
                 f"token audiences {_quoted(claims.audiences)} is invalid for the target audiences "

@@ -19,8 +19,10 @@ import orjson
 from apiserver.authn import counts
 from apiserver.authn.accountclaims import Refused
 from apiserver.authn.providers import Unreachable
+from apiserver.golang.json import type_name
 from apiserver.meta.newest import Newest
-from apiserver.user import AUTHENTICATED, UNAUTHENTICATED, User, authenticated
+from apiserver.meta.objects import Object
+from apiserver.user import User, authenticated
 
 REMEMBERED = 120.0
 PATIENCE = 30.0
@@ -80,7 +82,7 @@ class TokenWebhook:
         if len(token) > LONGEST:
             return None
         reviewed = await self._reviewed(tenant, token, audiences)
-        shared = tuple(a for a in audiences if a in (reviewed.audiences or implicit))
+        shared = tuple(a for a in reviewed.audiences or implicit if a in audiences)
         if not shared:
             return None
         if reviewed.user is None:
@@ -115,7 +117,7 @@ class TokenWebhook:
         try:
             async with asyncio.timeout(PATIENCE):
                 answer = await self._ask(tenant, self._question(token, audiences))
-            reviewed = _read(answer)
+            reviewed = _read(answer, self._version)
         except (AskError, TimeoutError) as e:
             code = e.code if isinstance(e, AskError) else 0
             counts.asked_webhook(str(code) if code else "<error>")
@@ -157,42 +159,57 @@ def _place(tenant: int, token: str, audiences: Sequence[str]) -> bytes:
     return digest.digest()
 
 
-def _read(answer: bytes) -> Reviewed:
-    """Raises AskError for what is no TokenReview."""
+def _read(answer: bytes, version: str) -> Reviewed:
+    """``version``: of the question; an answer may leave it and its kind out. Raises AskError for
+    what is no such TokenReview."""
     try:
         review = orjson.loads(answer)
-        status = review["status"] if review.get("kind") == "TokenReview" else None
-    except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError):
-        status = None
-    if not isinstance(status, dict):
-        raise AskError("the webhook's answer is no TokenReview")
-    said, why = status.get("audiences") or [], status.get("error") or ""
-    audiences = tuple(a for a in said if isinstance(a, str)) if isinstance(said, list) else ()
-    if status.get("authenticated") is not True:
-        return Reviewed(None, audiences, why if isinstance(why, str) else "")
-    return Reviewed(_user(status.get("user")), audiences)
+    except orjson.JSONDecodeError:
+        review = None
+    named = review if isinstance(review, dict) else {"kind": ""}
+    kind, group = (named.get(n, d) for n, d in (("kind", _KIND), ("apiVersion", _GROUP + version)))
+    if kind != _KIND or group != _GROUP + version:
+        raise AskError(f"the webhook's answer is no TokenReview of {_GROUP}{version}")
+    status = _member(named, "status", dict, "TokenReview") or {}
+    of = "TokenReviewStatus.status"
+    authenticated_ = _member(status, "authenticated", bool, of)
+    audiences = _texts(status, "audiences", of)
+    why = _member(status, "error", str, of) or ""
+    user = _user(_member(status, "user", dict, of) or {}) if authenticated_ else None
+    return Reviewed(user, audiences, "" if authenticated_ else why)
 
 
-def _user(info: Any) -> User:
+def _user(info: Object) -> User:
     """Raises AskError."""
-    info = info if isinstance(info, dict) else {}
-    name, uid = info.get("username"), info.get("uid") or ""
-    groups, extra = info.get("groups") or [], info.get("extra") or {}
-    good = (
-        isinstance(name, str)
-        and bool(name)
-        and isinstance(uid, str)
-        and _are_texts(groups)
-        and isinstance(extra, dict)
-        and all(_are_texts(values) for values in extra.values())
-    )
-    if not good:
+    of = "UserInfo.status.user"
+    name, uid = (_member(info, member, str, of) or "" for member in ("username", "uid"))
+    groups, extra = _texts(info, "groups", of), _member(info, "extra", dict, of) or {}
+    if not name:
         raise AskError("the webhook's answer names no user")
-    if AUTHENTICATED not in groups and UNAUTHENTICATED not in groups:
-        groups = authenticated(groups)
-    held = {key: tuple(values) for key, values in extra.items()}
-    return User(name, uid, tuple(groups), held, everywhere=True)
+    held = {key: _texts(extra, key, f"{of}.extra") for key in extra}
+    return User(name, uid, authenticated(groups, name), held, everywhere=True)
 
 
-def _are_texts(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(value, str) for value in values)
+def _texts(of: Object, name: str, path: str) -> tuple[str, ...]:
+    values = _member(of, name, list, path) or []
+    for value in values:
+        if value is not None and not isinstance(value, str):
+            raise AskError(_mismatch(value, f"{path}.{name}", str))
+    return tuple(value or "" for value in values)
+
+
+def _member(of: Object, name: str, type_: type, path: str) -> Any:
+    """None where it is absent. Raises AskError for one of another type."""
+    value = of.get(name)
+    if value is None or isinstance(value, type_):
+        return value
+    raise AskError(_mismatch(value, f"{path}.{name}", type_))
+
+
+def _mismatch(value: Any, path: str, type_: type) -> str:
+    into = f"Go struct field {path} of type {_GO_TYPES[type_]}"
+    return f"json: cannot unmarshal {type_name(value)} into {into}"
+
+
+_KIND, _GROUP = "TokenReview", "authentication.k8s.io/"
+_GO_TYPES = {str: "string", bool: "bool", list: "[]string", dict: "object"}

@@ -34,6 +34,7 @@ AT_ONCE = 64
 _LARGEST_KEPT = 10_000
 """Characters of a question that the client chooses; the answer to a longer one is not kept."""
 _LONGEST_REASON = 10 * 1024
+_KIND = "SubjectAccessReview"
 
 
 class Status(NamedTuple):
@@ -127,14 +128,15 @@ class Webhook:
     async def _ask(self, tenant: int, spec: Object) -> Status:
         version = self._settings.version
         review = {
-            "kind": "SubjectAccessReview",
+            "kind": _KIND,
             "apiVersion": f"authorization.k8s.io/{version}",
             "metadata": {},
             "spec": as_v1beta1(spec) if version == "v1beta1" else spec,
             "status": {"allowed": False},
         }
         tried = partial(counts.asked, self._name)
-        return _status(await self._reviewer.ask(tenant, orjson.dumps(review), tried))
+        answer = await self._reviewer.ask(tenant, orjson.dumps(review), tried)
+        return _status(answer, str(review["apiVersion"]))
 
     def _failed(self, why: str) -> Decision:
         denies = self._settings.denies
@@ -160,16 +162,22 @@ def _chosen(attributes: Attributes) -> int:
     )
 
 
-def _status(body: bytes) -> Status:
-    """Raises CallFailed for what is no SubjectAccessReview."""
+def _status(body: bytes, version: str) -> Status:
+    """``version``: of the question; an answer may leave it and its kind out. Raises CallFailed for
+    what is no such SubjectAccessReview."""
     try:
-        status = orjson.loads(body).get("status")
-        status = {} if status is None else status
+        review = orjson.loads(body)
+        of = review.get("kind", _KIND), review.get("apiVersion", version)
+        status = {} if (status := review.get("status")) is None else status
         flags = [status.get(name, False) for name in ("allowed", "denied")]
         reason = status.get("reason") or ""
     except (orjson.JSONDecodeError, AttributeError):
         raise CallFailed("the answer is no SubjectAccessReview") from None
-    if not all(isinstance(f, bool) for f in flags) or not isinstance(reason, str):
+    if (
+        of != (_KIND, version)
+        or not all(isinstance(f, bool) for f in flags)
+        or not isinstance(reason, str)
+    ):
         raise CallFailed("the answer is no SubjectAccessReview")
     allowed, denied = flags
     return Status(allowed, denied, reason[:_LONGEST_REASON])

@@ -219,7 +219,7 @@ def check_route(accept: str, *, lists: bool = False, supported: Sequence[str] = 
 
     It compares types without parameters and knows no wildcard but ``*/*``. ``lists``: the path also
     lists and watches. Raises NotAcceptable."""
-    if accept == JSON or not accept:
+    if not accept or (accept == JSON and JSON in supported):
         return
     supported = _offered(supported)
     produced = [*supported]

@@ -41,10 +41,11 @@ def user_of(key: str) -> User | None:
     if not account.is_active or not account.is_staff:
         return None
     groups, roles = accounts.api_groups(account), accounts.roles_of(account)
+    name = account.get_username()
     return User(
-        account.get_username(),
+        name,
         accounts.api_uid(account),
-        authenticated(groups),
+        authenticated(groups, name),
         {SOURCE: ("console",)},
         everywhere=True,
         platform=frozenset([*roles, LOOKING] if VIEWERS in roles else roles),

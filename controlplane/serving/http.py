@@ -200,7 +200,7 @@ class HttpProtocol(HttpToolsProtocol):
             return  # a trailer: the request is under way with the headers that it had
         if len(self.headers) >= MAX_HEADERS:
             raise Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
-        name = name.lower()
+        name, value = name.lower(), value.rstrip(b" \t")  # the parser leaves what is behind it
         if name in _SPECIAL:
             self._special(name, value)
         self.headers.append((name, value))

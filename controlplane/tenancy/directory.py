@@ -204,7 +204,7 @@ class Directory:
             User(
                 user,
                 uid,
-                authenticated(groups),
+                authenticated(groups, user),
                 everywhere=tenant_id is None,
                 platform=frozenset(roles),
             ),

@@ -112,7 +112,7 @@ def test_a_path_has_no_name(tenant: str) -> None:
 
 def _entry(tenant: str, path: str, decision: Decision) -> dict[str, Any]:
     """As a server leaves it of a GET by eve."""
-    eve = User("eve", groups=authenticated(()))
+    eve = User("eve", groups=authenticated((), "eve"))
     info = parse_request("GET", path)
     made = Trail(Recorder().policy.verdict(_NOTHING), tenant, info, eve, audit_id=path, uri=path)
     annotate(made.annotations, decision)

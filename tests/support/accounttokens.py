@@ -38,7 +38,7 @@ class Directory:
         )
 
     async def token(self, secret: str, tenant_id: int) -> User | None:
-        return User("root", groups=authenticated([MASTERS])) if secret == "root" else None
+        return User("root", groups=authenticated([MASTERS], secret)) if secret == "root" else None
 
     def remembered(self, secret: str, tenant: str) -> None:
         return None

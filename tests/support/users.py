@@ -23,7 +23,7 @@ class _Directory:
         )
 
     async def token(self, secret: str, tenant_id: int) -> User | None:
-        return User(secret, groups=authenticated((MASTERS,) if secret == "root" else ()))
+        return User(secret, groups=authenticated((MASTERS,) if secret == "root" else (), secret))
 
     def remembered(self, secret: str, tenant: str) -> None:
         return None

@@ -211,7 +211,7 @@ def _user(name: str, groups: list[str]) -> User:
         return User(name, groups=(*groups, UNAUTHENTICATED))
     account = split_service_account(name)
     own = service_account_groups(account[0]) if account is not None else ()
-    return User(name, groups=authenticated((*own, *groups)))
+    return User(name, groups=authenticated((*own, *groups), name))
 
 
 async def _ask(

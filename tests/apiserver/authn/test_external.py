@@ -22,7 +22,7 @@ from apiserver.authn.providers import Unreachable
 from apiserver.authn.requestheaders import HeaderNames
 from apiserver.authn.tokenwebhook import LONGEST, REMEMBERED, WAITING, AskError, TokenWebhook
 from apiserver.meta.gvk import GroupResource
-from apiserver.user import User
+from apiserver.user import User, authenticated
 from tests.support.clientcertificates import DER, Authority, name, unsigned
 from tests.support.waiting import until
 
@@ -172,9 +172,11 @@ async def test_the_webhook_says_who_it_is() -> None:
     found = await held.review(1, "v", ("y", "vault"), (OWN,))
     assert found is not None and found[1] == ("vault",)
     assert await held.review(1, "v", (OWN,), (OWN,)) is None
+    found = await held.review(1, "v", ("x", "vault"), (OWN,))
+    assert found is not None and found[1] == ("vault", "x"), "as the webhook has them"
     clock.now += REMEMBERED
     await held.review(1, "t", (OWN,), (OWN,))
-    assert len(server.asked) == 5
+    assert len(server.asked) == 6
 
 
 async def test_tenants_do_not_share_answers() -> None:
@@ -194,7 +196,12 @@ async def test_tenants_do_not_share_answers() -> None:
         b"[]",
         b"null",
         b'{"kind":"Status","status":"Failure"}',
-        b'{"kind":"TokenReview"}',
+        b'{"kind":"TokenReview","apiVersion":"authentication.k8s.io/v1beta1","status":{}}',
+        b'{"kind":"TokenReview","status":[]}',
+        {**YES, "authenticated": "true"},
+        {**YES, "authenticated": 1},
+        {**YES, "audiences": "me"},
+        {"error": 7},
         {"authenticated": True},
         {"authenticated": True, "user": {"username": ""}},
         {"authenticated": True, "user": {"username": 7}},
@@ -213,11 +220,31 @@ async def test_a_webhook_that_fails_lets_nobody_in(answer: Any) -> None:
     assert len(server.asked) == 2 and held.problem
 
 
-@pytest.mark.parametrize("said", ["true", 1, None, "yes"])
-async def test_only_true_is_true(said: Any) -> None:
+@pytest.mark.parametrize(
+    "answer", [b"{}", b'{"status":null}', {**YES, "authenticated": None}, {"user": USER}]
+)
+async def test_who_is_not_said_to_be_anybody_is_nobody(answer: Any) -> None:
     server = Server()
-    server.answers["t"] = {**YES, "authenticated": said}
+    server.answers["t"] = answer
     assert await webhook(server)[0].review(1, "t", (OWN,), (OWN,)) is None
+
+
+async def test_an_answer_may_leave_out_what_the_question_says() -> None:
+    server = Server()
+    user = {"username": "w", "uid": None, "groups": None, "extra": {"k": None}}
+    answer = {"status": {**YES, "user": user, "other": 1}, "apiVersion": "authentication.k8s.io/v1"}
+    server.answers["t"] = json.dumps(answer).encode()
+    found = await webhook(server)[0].review(1, "t", (OWN,), (OWN,))
+    assert found is not None
+    assert found[0] == User("w", "", ("system:authenticated",), {"k": ()}, everywhere=True)
+
+
+async def test_what_is_wrong_with_an_answer_is_told() -> None:
+    server = Server()
+    server.answers["t"] = {**YES, "user": {**USER, "groups": "g"}}
+    of_type = "string into Go struct field UserInfo.status.user.groups of type"
+    with pytest.raises(Unreachable, match=of_type):
+        await webhook(server)[0].review(1, "t", (OWN,), (OWN,))
 
 
 async def test_why_is_told_to_who_reviews() -> None:
@@ -312,6 +339,23 @@ HEADERS: list[tuple[list[tuple[str, str]], User | None]] = [
         User("a", extra={"acme.io/project": ("p", "q"), "%zz": ("r",)}),
     ),
 ]
+
+
+@pytest.mark.parametrize(
+    ("user", "groups", "expected"),
+    [
+        ("system:anonymous", ("g",), ("g",)),
+        ("a", ("system:unauthenticated",), ("system:unauthenticated",)),
+        ("a", ("system:authenticated", "g"), ("system:authenticated", "g")),
+    ],
+)
+def test_who_is_said_to_be_nobody_is_not_authenticated(
+    user: str, groups: tuple[str, ...], expected: tuple[str, ...]
+) -> None:
+    headers = [(b"x-remote-group", group.encode()) for group in groups]
+    found = HeaderNames().user([(b"x-remote-user", user.encode()), *headers])
+    assert found is not None and found.groups == expected
+    assert authenticated(groups, user) == expected
 
 
 @pytest.mark.parametrize(("headers", "expected"), HEADERS)

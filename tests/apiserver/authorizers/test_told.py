@@ -82,7 +82,7 @@ TOY_RULE: Rule = {"apiGroups": [TOYS], "resources": ["widgets"], "verbs": ["*"]}
 
 
 def holder(*roles: str, name: str = "ann", groups: tuple[str, ...] = ()) -> User:
-    return User(name, "u", authenticated(groups), everywhere=True, platform=frozenset(roles))
+    return User(name, "u", authenticated(groups, name), everywhere=True, platform=frozenset(roles))
 
 
 def world(tenant: str, *objects: Object, served: Any = SERVED) -> World:
@@ -187,7 +187,7 @@ OWN = {
 @pytest.mark.parametrize("tenant", ["acme", "default"])
 async def test_without_a_role_one_is_told_what_kube_apiserver_tells(tenant: str) -> None:
     """Its answers are recorded, and a question that everybody may ask is in none of them."""
-    at, user = world(tenant), User("eve", groups=authenticated(()))
+    at, user = world(tenant), User("eve", groups=authenticated((), "eve"))
     rules = await told(at, user)
     assert {name for rule in rules.rules for name in rule.get("resources") or ()} == {
         "selfsubjectreviews",

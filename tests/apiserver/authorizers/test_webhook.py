@@ -151,6 +151,8 @@ async def test_the_answer_is_the_decision(status: Object, decision: Decision) ->
     [
         Reply(b"{}", 404),
         Reply(b"no json"),
+        Reply(b'{"kind":"TokenReview","status":{"allowed":true}}'),
+        Reply(b'{"apiVersion":"authorization.k8s.io/v1beta1","status":{"allowed":true}}'),
         Reply(b"[]"),
         Reply(b'{"status": {"allowed": "yes"}}'),
         Reply(b'{"status": []}'),

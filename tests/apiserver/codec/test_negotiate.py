@@ -146,6 +146,9 @@ def test_the_router_knows_no_partial_wildcards() -> None:
     n.check_route("")
     n.check_route("text/html, */*;q=0.1")
     n.check_route("application/json;as=Table;g=meta.k8s.io;v=v1")
+    n.check_route("application/json")
+    with pytest.raises(NotAcceptable, match="representations: application/jwk-set"):
+        n.check_route("application/json", supported=("application/jwk-set+json",))
     with pytest.raises(NotAcceptable) as e:
         n.check_route("application/*")
     assert e.value.message == (

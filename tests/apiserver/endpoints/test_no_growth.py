@@ -32,7 +32,7 @@ from tests.support.intruder import (
 )
 from tests.support.users import as_user
 
-EVE = User("eve", groups=authenticated(()))
+EVE = User("eve", groups=authenticated((), "eve"))
 MERGE, APPLY = "application/merge-patch+json", "application/apply-patch+yaml"
 ALL: list[Object] = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
 RULES: list[list[Object]] = [

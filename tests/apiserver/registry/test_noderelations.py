@@ -39,8 +39,8 @@ class Directory:
 
     async def token(self, secret: str, tenant_id: int) -> User | None:
         if secret == "root":
-            return User(secret, groups=authenticated((MASTERS,)))
-        return User(secret, groups=authenticated((NODES,)))
+            return User(secret, groups=authenticated((MASTERS,), secret))
+        return User(secret, groups=authenticated((NODES,), secret))
 
     def remembered(self, secret: str, tenant: str) -> None:
         return None

@@ -50,7 +50,7 @@ class Directory:
         return self._info(name) if name in self._named else None
 
     async def token(self, secret: str, tenant_id: int) -> User | None:
-        groups = authenticated((MASTERS,) if secret in ("root", "local") else ())
+        groups = authenticated((MASTERS,) if secret in ("root", "local") else (), secret)
         platform = frozenset({LOOKING}) if secret == "viewer" else frozenset[str]()
         everywhere = secret in ("root", "eve")
         return User(secret, groups=groups, everywhere=everywhere, platform=platform)

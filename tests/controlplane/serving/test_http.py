@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -34,3 +35,13 @@ def test_a_method_that_nobody_knows(line: bytes, status: bytes, media_type: byte
     assert head.startswith(b"HTTP/1.1 " + status)
     assert b"Content-Type: " + media_type in head
     assert (b'"reason":"MethodNotAllowed"' in body) is (media_type == b"application/json")
+
+
+def test_what_is_behind_a_value_is_not_of_it() -> None:
+    """RFC 9110, section 5.5: white space around a value is no part of it."""
+    protocol = SimpleNamespace(_phase=0, headers=[])
+    heard = SimpleNamespace(on_header=partial(HttpProtocol.on_header, cast(Any, protocol)))
+    httptools.HttpRequestParser(heard).feed_data(
+        b"GET / HTTP/1.1\r\nX-Remote-User: \t joe \t \r\nX-Empty:  \r\nX-Two: a b\r\n\r\n"
+    )
+    assert protocol.headers == [(b"x-remote-user", b"joe"), (b"x-empty", b""), (b"x-two", b"a b")]

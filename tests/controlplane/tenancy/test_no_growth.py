@@ -36,7 +36,7 @@ from tests.support.waiting import PATIENCE
 EVE, DEV = "growth-eve", "growth-dev"
 HERS, ALIEN, HOME = "growth-hers", "growth-alien", service.DEFAULT
 NAMES = (HERS, ALIEN, HOME)
-USER = User(EVE, groups=authenticated((DEV,)))
+USER = User(EVE, groups=authenticated((DEV,), EVE))
 TENANTS = f"/apis/{TENANCY_GROUP}/v1/tenants"
 TEMPLATES = f"/apis/{TENANCY_GROUP}/v1/tenanttemplates"
 MERGE, APPLY = "application/merge-patch+json", "application/apply-patch+yaml"
