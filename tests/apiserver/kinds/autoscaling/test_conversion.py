@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.kinds.autoscaling.conversion import to_v1, to_v2
-from tests.support.kindtools import cells, create, typed
+from tests.support.kindtools import cells, create, typed, update
 
 QUANTITIES = st.sampled_from(["1", "100m", "64Mi", "1k"])
 METRICS = st.one_of(
@@ -204,3 +204,30 @@ def test_what_the_annotation_says_of_current_metrics_wins() -> None:
     assert [m["type"] for m in _current(to_v2(v1))] == ["Resource"]
     v1["metadata"]["annotations"] = {"autoscaling.alpha.kubernetes.io/current-metrics": "[]"}
     assert to_v2(v1)["status"]["currentMetrics"] is None
+
+
+def test_v1_without_a_metric_goes_by_cpu() -> None:
+    v1 = to_v1(hpa([CPU]))
+    del v1["spec"]["targetCPUUtilizationPercentage"]
+    (metric,) = to_v2(v1)["spec"]["metrics"]
+    assert metric["resource"]["target"] == {"type": "Utilization", "averageUtilization": 80}
+
+
+def test_annotations_of_v1_follow_what_they_stand_for() -> None:
+    """A status that came with the object goes, and so does its annotation; a status of its own
+    makes one, and leaves those of the spec."""
+    pods = {"metric": {"name": "a"}, "target": {"type": "AverageValue", "averageValue": "1"}}
+    old = to_v1(hpa([{"type": "Pods", "pods": pods}]))
+    sent = copy.deepcopy(old)
+    sent["status"]["currentCPUUtilizationPercentage"] = 6
+    names = set(old["metadata"]["annotations"])
+    assert names == {"mine", "autoscaling.alpha.kubernetes.io/metrics"}
+    whole = update(typed(sent), typed(old)).obj
+    assert set(whole["metadata"]["annotations"]) == names
+    sent["metadata"]["annotations"] = {"mine": "kept"}
+    status = update(typed(sent), typed(old), "status").obj
+    assert set(status["metadata"]["annotations"]) == {
+        *names,
+        "autoscaling.alpha.kubernetes.io/current-metrics",
+    }
+    assert status["status"]["currentCPUUtilizationPercentage"] == 6
