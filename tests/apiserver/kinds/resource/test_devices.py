@@ -228,7 +228,8 @@ CONSUMER = {"resource": "pods", "name": "p", "uid": "u"}
             },
             [
                 (
-                    "status.devices[0]: Invalid value: d.example.com/p/gpu-1: must be an "
+                    'status.devices[0]: Invalid value: {"Driver":"d.example.com","Pool":"p",'
+                    '"Device":"gpu-1","ShareID":""}: must be an '
                     "allocated device in the claim"
                 )
             ],
