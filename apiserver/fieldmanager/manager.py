@@ -79,6 +79,12 @@ def _with_identity(new: Object, live: Object, managed: Managed) -> Object:
     return {**new, "metadata": {**own, **metadata, **own}}
 
 
+def _check_unmanaged(applied: Object) -> None:
+    entries = entries_of(applied)
+    if isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries):
+        raise BadRequest("metadata.managedFields must be nil")
+
+
 class Merged(NamedTuple):
     """object: of an apply; finished: ``finish`` has seen it. What an apply leaves as it is does not
     go through it."""
@@ -94,8 +100,8 @@ class FieldManager:
     that the write may own at all (see `apiserver.fieldmanager.reset`). plain: an object as
     nothing but dictionaries, lists and scalars; compared: as an update compares it. finish: decodes
     and defaults what apply merged, in the request's version, and fills in what that left out; its
-    ValueError is reported as kube-apiserver
-    reports a failing conversion of the merged object.
+    ValueError is reported as kube-apiserver reports a failing conversion of the merged object.
+    unmanageable: why an apply to an object that nobody manages fails, "" where it does not.
     """
 
     def __init__(
@@ -107,11 +113,13 @@ class FieldManager:
         finish: Callable[[Object, list[Empty]], Object] | None = None,
         plain: Callable[[Object], Object] = lambda obj: obj,
         compared: Callable[[Object], Object] = lambda obj: obj,
+        unmanageable: str = "",
     ) -> None:
         versions = self._versions = Versions(kind, schemas, convert)
         self._finish = finish
         self._plain = plain
         self._compared = compared
+        self._unmanageable = unmanageable
         self._updaters: dict[str, Updater[Manager]] = {
             subresource: Updater(versions.type, convert, by_version)
             for subresource, by_version in (filters or {}).items()
@@ -254,7 +262,7 @@ class FieldManager:
         The result is not decoded or defaulted unless ``finish`` was given. Raises BadRequest for an
         object of another kind or version and for managedFields in it, ApplyConflict without force,
         PlainError (500) where ``applied`` does not fit the schema."""
-        version = self._check(applied, api_version)
+        version = self._check_kind(applied, api_version)
         live = (
             live if live and live.get("kind") else {**self._versions.empty(version), **(live or {})}
         )
@@ -262,6 +270,7 @@ class FieldManager:
         seen = self._plain(before)
         if not managed.fields:
             managed = self._before_first_apply(seen, managed, version, subresource, now)
+        _check_unmanaged(applied)
         try:
             merged, managed = self._applied(
                 seen, applied, managed, manager or _UNKNOWN, force, version, subresource, now
@@ -289,13 +298,10 @@ class FieldManager:
                 f"failed to convert live object ({identity(live)}) to proper version: {error}"
             ) from error
 
-    def _check(self, applied: Object, api_version: str) -> str:
+    def _check_kind(self, applied: Object, api_version: str) -> str:
         applied_version, kind = applied.get("apiVersion"), applied.get("kind")
         if applied_version != api_version or kind != self._versions.kind:
             raise BadRequest(f"invalid object type: {group_version_kind(applied_version, kind)}")
-        entries = entries_of(applied)
-        if isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries):
-            raise BadRequest("metadata.managedFields must be nil")
         return api_version
 
     def _before_first_apply(
@@ -304,6 +310,8 @@ class FieldManager:
         """An object that nobody manages: what it holds is booked on one Update manager, so that
         apply conflicts with it."""
         try:
+            if self._unmanageable:
+                raise ValueError(self._unmanageable)
             return cap_update_managers(
                 self._updated(
                     self._versions.empty(version),

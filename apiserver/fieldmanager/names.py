@@ -30,18 +30,18 @@ def manager_name(field_manager: str, user_agent: str) -> str:
     return name
 
 
-_PATH = "fieldManager"
-
-
-def validate_manager_name(name: str) -> FieldErrors:
-    """Errors of a fieldManager that a request gives; "" is valid here (apply requires one)."""
+def validate_manager_name(name: str, path: str = "fieldManager") -> FieldErrors:
+    """Errors of a fieldManager that a request gives, or of the name of an entry of managedFields;
+    "" is valid here (apply requires one)."""
+    if name.isascii() and name.isprintable() and len(name) <= MAX_BYTES:
+        return []
     errors: FieldErrors = []
     if len(name.encode()) > MAX_BYTES:
-        errors.append(too_long(_PATH, MAX_BYTES))
+        errors.append(too_long(path, MAX_BYTES))
     for i, char in enumerate(name):
         if not char.isprintable():
             at = len(name[:i].encode())
             errors.append(
-                invalid(_PATH, name, f"invalid character U+{ord(char):04X} (at position {at})")
+                invalid(path, name, f"invalid character U+{ord(char):04X} (at position {at})")
             )
     return errors

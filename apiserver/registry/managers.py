@@ -10,6 +10,7 @@ from apiserver.kinds.served import Resource
 from apiserver.meta.gvk import GroupVersion
 from apiserver.meta.objects import Object
 from apiserver.meta.raw import plain, way_of
+from apiserver.schema.decode import decode
 from apiserver.schema.decode_errors import DecodeError, Empty
 from apiserver.schema.restore import restore
 from apiserver.schema.types import Schema
@@ -35,6 +36,8 @@ def make_manager(
         version = served(api_version)
         if not version:
             raise resource.no_such_version(api_version)
+        if resource.has_go_type:
+            return _converted(resource, obj, version)
         return (
             resource.hooks.convert(obj, version) if converted is None else converted(obj, version)
         )
@@ -71,6 +74,15 @@ def _in_atomic(schema: Schema, field: str) -> bool:
             return True
         node = node.items if step == "[]" else (node.properties or {}).get(step)
     return False
+
+
+def _converted(resource: Resource, obj: Object, version: str) -> Object:
+    """By way of Go values: what has been pruned of the object is there again with its zero value
+    where Go never leaves it out, so that it counts as kept."""
+    own = resource.versions[GroupVersion.parse(obj["apiVersion"]).version]
+    whole: Object = decode(own.schema, obj).value
+    whole.update(kind=obj["kind"], apiVersion=obj["apiVersion"])
+    return resource.hooks.convert(whole, version)
 
 
 def _finish(resource: Resource, obj: Object, empties: list[Empty]) -> Object:

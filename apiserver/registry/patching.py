@@ -127,7 +127,9 @@ class Apply(Change):
             empties=scope.empties,
         )
         report_strict(scope, self._patch, strict_error)
-        new = merged.object if merged.finished else scope.decode(merged.object)[0]
+        # what nobody changes gets no defaults of the request's version, which storing would drop
+        as_it_is = merged.finished or (old is not None and not scope.resource.has_go_type)
+        new = merged.object if as_it_is else scope.decode(merged.object)[0]
         check_name_and_namespace(scope, new)
         return new
 
@@ -186,6 +188,8 @@ def _same_kind(scope: Scope, patched: Any, patched_text: Callable[[], str]) -> N
     if not isinstance(patched, dict) or not scope.resource.has_go_type:
         return  # of a custom object, validation says so
     claimed = (patched.get("apiVersion", ""), patched.get("kind") or gvk.kind)
+    if not all(isinstance(text, str) for text in claimed):
+        return  # decoding says so
     if claimed != (gvk.api_version, gvk.kind):
         text = f"converting ({claimed[0]}, Kind={claimed[1]}) to ({gvk}): unknown conversion"
         raise strict.patch_invalid(patched_text(), text)

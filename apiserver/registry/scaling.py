@@ -41,7 +41,9 @@ Rescale = Callable[[Object], Object]
 
 @cache
 def scale_manager(*, applies: bool) -> FieldManager:
-    """``applies``: as `Resource.applies_scale`."""
+    """``applies``: as `Resource.applies_scale`. A converter of custom resources takes Scales of the
+    Go type alone: neither the empty object that an apply may begin with nor what it merges."""
+    not_converted = f"request to convert CR to an invalid group/version: {SCALE_VERSION}"
 
     def schemas(api_version: str) -> Schema | None:
         return builtin.schema_for(SCALE) if api_version == SCALE_VERSION else None
@@ -54,9 +56,12 @@ def scale_manager(*, applies: bool) -> FieldManager:
     def finish(obj: Object, empties: list[Empty]) -> Object:
         if applies:
             return decode_scale(obj)[0]
-        raise ValueError(f"request to convert CR to an invalid group/version: {SCALE_VERSION}")
+        raise ValueError(not_converted)
 
-    return FieldManager("Scale", schemas, convert, finish=finish)
+    empty = f"failed to convert live object (/; {SCALE}) to proper version: {not_converted}"
+    return FieldManager(
+        "Scale", schemas, convert, finish=finish, unmanageable="" if applies else empty
+    )
 
 
 def decode_scale(obj: Object) -> tuple[Object, list[str]]:

@@ -225,6 +225,10 @@ class CustomKind(Kind):
         return scale
 
 
+_FOREIGN = Schema(preserve_unknown=True)
+"""Of an object that says it is of another group or kind: nothing goes, nothing comes."""
+
+
 @dataclass(slots=True, eq=False)
 class CustomResource(Resource):
     """A Resource that a definition makes."""
@@ -263,21 +267,27 @@ class CustomResource(Resource):
     def _claimed_schema(self, served: ServedVersion, obj: ReadOnlyObject) -> Schema | None:
         """The schema of the version that an object says it has, which may be another than that of
         the request (a patch can change it, for validation to refuse); None for a version that does
-        not exist, of which nothing is known."""
-        claimed = obj.get("apiVersion")
-        if (
-            not isinstance(claimed, str)
-            or not claimed
-            or claimed == self.gvk(served.version).api_version
-        ):
+        not exist, of which nothing is known. An object of another group or kind stays as it is.
+        Raises DecodeError."""
+        claimed, kind = obj.get("apiVersion"), obj.get("kind")
+        if not isinstance(claimed, str) or not claimed or not isinstance(kind, str):
             return served.schema
-        group, _, version = claimed.rpartition("/")
-        other = self.versions.get(version) if group == self.group else None
+        if claimed == self.gvk(served.version).api_version and kind == self.kind:
+            return served.schema
+        try:
+            group, version = GroupVersion.parse(claimed)
+        except ValueError as error:
+            raise DecodeError(str(error)) from None
+        if (group, kind) != (self.group, self.kind):
+            return _FOREIGN
+        other = self.versions.get(version)
         return other.schema if other is not None else None
 
     def kind_of(self, obj: ReadOnlyObject) -> GroupKind:
-        """An object may say that it is of another kind, which is then part of the error."""
-        return GroupKind(self.group, obj.get("kind") or "")
+        """An object may say that it is of another group or kind, which is then part of the
+        error."""
+        group = GroupVersion.parse(obj.get("apiVersion") or "").group
+        return GroupKind(group, obj.get("kind") or "")
 
     def ordered_metadata(self, metadata: Object) -> Object:
         return {name: metadata[name] for name in sorted(metadata)}

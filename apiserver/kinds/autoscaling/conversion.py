@@ -22,10 +22,17 @@ from apiserver.kinds.autoscaling.annotations import (
 )
 from apiserver.meta.objects import Object
 
+CPU_TARGET = 80
+"""Percent, where nothing else is to be gone by."""
 _MEMBERS = ("object", "pods", "resource", "containerResource", "external")
 _CONDITION = ("type", "status", "lastTransitionTime", "reason", "message", "observedGeneration")
 _REFERENCE = ("kind", "name", "apiVersion")
 _POLICY = (("Type", "type"), ("Value", "value"), ("PeriodSeconds", "periodSeconds"))
+
+
+def cpu_metric(utilization: int) -> Object:
+    target = {"type": "Utilization", "averageUtilization": utilization}
+    return {"type": "Resource", "resource": {"name": "cpu", "target": target}}
 
 
 def to_v1(obj: Object) -> Object:
@@ -65,11 +72,9 @@ def to_v2(obj: Object) -> Object:
     new_spec = {k: v for k, v in spec.items() if k != "targetCPUUtilizationPercentage"}
     metrics = [_metric_v2(m, "target") for m in read(annotations, METRICS) or ()]
     cpu = spec.get("targetCPUUtilizationPercentage")
-    if cpu is not None:
-        target = {"type": "Utilization", "averageUtilization": cpu}
-        metrics.append({"type": "Resource", "resource": {"name": "cpu", "target": target}})
-    if metrics:
-        new_spec["metrics"] = metrics
+    if cpu is not None or not metrics:
+        metrics.append(cpu_metric(CPU_TARGET if cpu is None else cpu))
+    new_spec["metrics"] = metrics
     behavior = read(annotations, BEHAVIOR)
     if behavior:
         new_spec["behavior"] = _behavior_v2(behavior)

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, invalid, required
 from apiserver.kinds.autoscaling import behavior, metrics
-from apiserver.kinds.autoscaling.annotations import ANNOTATIONS, BEHAVIOR, METRICS, read
-from apiserver.kinds.autoscaling.conversion import to_v1, to_v2
+from apiserver.kinds.autoscaling.annotations import ANNOTATIONS, BEHAVIOR
+from apiserver.kinds.autoscaling.conversion import CPU_TARGET, cpu_metric, to_v1, to_v2
 from apiserver.kinds.autoscaling.targets import show_targets
 from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks, table
@@ -22,7 +22,7 @@ from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object
 
 SPEC = checks.root("spec")
-_CPU_TARGET = 80
+Prepare = Callable[[Object, Object, WriteContext], None]
 
 
 @register("autoscaling", "HorizontalPodAutoscaler")
@@ -50,11 +50,11 @@ class HorizontalPodAutoscaler(Kind):
         if spec.get("minReplicas") is None:
             spec["minReplicas"] = 1
         if version == "v1":
-            _complete_v1(obj)
+            _through_v2(obj)
             return
         drop_annotations(obj["metadata"], ANNOTATIONS)
         if not spec.get("metrics"):
-            spec["metrics"] = [_cpu_metric()]
+            spec["metrics"] = [cpu_metric(CPU_TARGET)]
         if spec.get("behavior") is not None:
             behavior.default(spec["behavior"])
 
@@ -64,8 +64,23 @@ class HorizontalPodAutoscaler(Kind):
         _complete_behavior(obj, context)
 
     def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
-        super().prepare_update(obj, old, context)
+        self._prepare_as_v2(super().prepare_update, obj, old, context)
         _complete_behavior(obj, context)
+
+    def prepare_status_update(self, obj: Object, old: Object, context: WriteContext) -> None:
+        self._prepare_as_v2(super().prepare_status_update, obj, old, context)
+
+    def _prepare_as_v2(
+        self, prepare: Prepare, obj: Object, old: Object, context: WriteContext
+    ) -> None:
+        """Annotations of v1 are spec and status, and stay or go with them."""
+        if context.version == "v2":
+            prepare(obj, old, context)
+            return
+        as_v2 = to_v2(obj)
+        prepare(as_v2, to_v2(old), context)
+        obj.clear()
+        obj.update(to_v1(as_v2))
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         if context.version == "v1":
@@ -102,26 +117,6 @@ class HorizontalPodAutoscaler(Kind):
         ]
 
 
-def _cpu_metric() -> Object:
-    return {
-        "type": "Resource",
-        "resource": {
-            "name": "cpu",
-            "target": {"type": "Utilization", "averageUtilization": _CPU_TARGET},
-        },
-    }
-
-
-def _complete_v1(obj: Object) -> None:
-    """What the way through the internal type makes of v1: it adds v2's default metric, and of
-    annotations that tell of v2 it leaves what it can read, in its own words."""
-    annotations = obj["metadata"].get("annotations") or {}
-    if not read(annotations, METRICS) and obj["spec"].get("targetCPUUtilizationPercentage") is None:
-        obj["spec"]["targetCPUUtilizationPercentage"] = _CPU_TARGET
-    if not ANNOTATIONS.isdisjoint(annotations):
-        obj.update(to_v1(to_v2(obj)))
-
-
 def _complete_behavior(obj: Object, context: WriteContext) -> None:
     """Of v1: the object is stored as v2, and reading it back applies that version's defaults.
     What validation refuses stays as it was sent."""
@@ -132,6 +127,13 @@ def _complete_behavior(obj: Object, context: WriteContext) -> None:
     if given and all(rules.get("policies") is not None for rules in given.values()):
         behavior.default(given)
         obj.update(to_v1(stored))
+
+
+def _through_v2(obj: Object) -> None:
+    """In place: an object of v1 as the internal type, which is as v2 is, gives it back."""
+    through = to_v1(to_v2(obj))
+    obj.clear()
+    obj.update(through)
 
 
 def _drop_status_annotations(obj: Object, context: WriteContext) -> None:

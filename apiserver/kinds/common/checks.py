@@ -24,6 +24,7 @@ from apiserver.fielderrors import (
     too_long,
 )
 from apiserver.meta import names
+from apiserver.schema.decode_errors import Empty
 
 Errors = Iterator[FieldError]
 NOWHERE = FieldPath("[]")
@@ -130,15 +131,21 @@ def immutable(
         yield invalid(path, quote(new) if quote is not None else new, IMMUTABLE)
 
 
-def immutable_when_set(new: Mapping[str, Any], old: Mapping[str, Any], *fields: str) -> Errors:
-    """ConfigMaps and Secrets with ``immutable: true``: the flag stays, the data stays."""
+def immutable_when_set(
+    new: Mapping[str, Any], old: Mapping[str, Any], empties: Iterable[Empty], *fields: str
+) -> Errors:
+    """ConfigMaps and Secrets with ``immutable: true``: the flag stays, the data stays. An empty map
+    (one of ``empties``: what decoding left out) is a change where there was none: Go compares with
+    reflect.DeepEqual."""
     if not old.get("immutable"):
         return
     why = "field is immutable when `immutable` is set"
     if not new.get("immutable"):
         yield forbidden(root("immutable"), why)
+    sent_empty = {empty.path for empty in empties}
     for field in fields:
-        if (new.get(field) or {}) != (old.get(field) or {}):
+        there = new.get(field) or {}
+        if there != (old.get(field) or {}) or (not there and (field,) in sent_empty):
             yield forbidden(root(field), why)
 
 

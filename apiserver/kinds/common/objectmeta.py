@@ -18,6 +18,7 @@ from apiserver.fielderrors import (
     required,
     too_long,
 )
+from apiserver.fieldmanager.names import validate_manager_name
 from apiserver.kinds.common.namerules import NameRule
 from apiserver.meta import names
 from apiserver.meta.gvk import GroupVersion
@@ -28,6 +29,7 @@ Metadata = Mapping[str, Any]
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 STANDARD_FINALIZERS = frozenset({"kubernetes", ORPHAN, FOREGROUND})
 _FORBIDDEN_OWNERS = {("v1", "Event")}
+_MAX_SUBRESOURCE_BYTES = 256
 
 
 def drop_annotations(metadata: Object, names: AbstractSet[str]) -> None:
@@ -93,7 +95,7 @@ def _name_errors(metadata: Metadata, rule: NameRule, path: FieldPath) -> FieldEr
 
 
 def shared_errors(metadata: Metadata, path: FieldPath) -> FieldErrors:
-    """Labels, annotations and owner references: what create and update check alike."""
+    """Labels, annotations, owner references and managers: what create and update check alike."""
     errors: FieldErrors = []
     if labels := metadata.get("labels"):
         errors += validate_labels(labels, path.child("labels"))
@@ -101,6 +103,25 @@ def shared_errors(metadata: Metadata, path: FieldPath) -> FieldErrors:
         errors += _annotation_errors(annotations, path.child("annotations"))
     if owners := metadata.get("ownerReferences"):
         errors += _owner_errors(owners, path.child("ownerReferences"))
+    if entries := metadata.get("managedFields"):
+        errors += _manager_errors(entries, path.child("managedFields"))
+    return errors
+
+
+def _manager_errors(entries: Any, path: FieldPath) -> FieldErrors:
+    """Those of an object itself have been decoded, and can be wrong in their names only; those of
+    an embedded one are as they were sent (``apis/meta/v1/validation``, ValidateManagedFields)."""
+    errors: FieldErrors = []
+    for i, entry in enumerate(entries):
+        at, operation, fields_type = path.at(i), entry.get("operation"), entry.get("fieldsType")
+        if operation not in ("Apply", "Update"):
+            text = "must be `Apply` or `Update`"
+            errors.append(invalid(at.child("operation"), operation or "", text))
+        if fields_type and fields_type != "FieldsV1":
+            errors.append(invalid(at.child("fieldsType"), fields_type, "must be `FieldsV1`"))
+        errors += validate_manager_name(entry.get("manager") or "", at.child("manager"))
+        if len((entry.get("subresource") or "").encode()) > _MAX_SUBRESOURCE_BYTES:
+            errors.append(too_long(at.child("subresource"), _MAX_SUBRESOURCE_BYTES))
     return errors
 
 

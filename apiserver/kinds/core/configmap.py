@@ -37,7 +37,9 @@ class ConfigMap(Kind):
         return errors
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        return list(checks.immutable_when_set(obj, old, "data", "binaryData"))
+        """An empty ``data`` is no change, since that is its default."""
+        empties = [empty for empty in context.empties if empty.path != ("data",)]
+        return list(checks.immutable_when_set(obj, old, empties, "data", "binaryData"))
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         return [

@@ -58,7 +58,7 @@ class Secret(Kind):
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
         errors = list(checks.immutable(obj.get("type"), old.get("type"), checks.root("type")))
-        return errors + list(checks.immutable_when_set(obj, old, "data"))
+        return errors + list(checks.immutable_when_set(obj, old, context.empties, "data"))
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
         if obj.get("type") != TLS:

@@ -113,10 +113,11 @@ def _identity(device: Object) -> str:
     return "/".join((*parts, device["shareID"]) if device.get("shareID") else parts)
 
 
-def _shared(device: Object) -> dict[str, str]:
-    """The same as messages quote it."""
-    names = ("Driver", "Pool", "Device", "ShareID")
-    return dict(zip(names, (*_device(device), device.get("shareID") or ""), strict=True))
+def _shared_id(device: Object) -> GoSyntax:
+    """Of a device's Go struct SharedDeviceID, which has names of its own."""
+    driver, pool, name = _device(device)
+    share = device.get("shareID") or ""
+    return GoSyntax(go_json({"Driver": driver, "Pool": pool, "Device": name, "ShareID": share}))
 
 
 def of_allocated(status: Object, old: Object) -> list[Object]:
@@ -144,11 +145,7 @@ def _devices(devices: list[Object], allocation: Object) -> c.Errors:
         yield from c.dns_label(value.get("device") or "", path.child("device"))
         yield from _share(value, path)
         if _identity(value) not in given:
-            yield invalid(
-                path,
-                GoSyntax(go_json(_shared(value))),
-                "must be an allocated device in the claim",
-            )
+            yield invalid(path, _shared_id(value), "must be an allocated device in the claim")
         if len(value.get("conditions") or ()) > _MOST_CONDITIONS:
             yield too_many(path.child("conditions"), len(value["conditions"]), _MOST_CONDITIONS)
         yield from metaconditions.validate(value.get("conditions") or (), path.child("conditions"))

@@ -194,6 +194,14 @@ def test_a_live_object_that_fits_no_more() -> None:
     assert "managedFields" not in update(with_uid(apply(None, intent(old="1"))), live)["metadata"]
 
 
+def test_what_the_live_object_is_comes_before_managers_in_the_intent() -> None:
+    live = obj(old="1")
+    live["spec"]["gone"] = 1
+    wanted = {**intent(), "metadata": {"managedFields": []}}
+    with pytest.raises(PlainError, match="failed to create manager for existing fields"):
+        manager().apply(live, wanted, "a", force=False, api_version="g/v1", now=NOW)
+
+
 def test_conflicts_of_several_managers_are_listed_by_manager() -> None:
     live = with_uid(apply(None, intent(old="1", map={"k": "v"}), "b"))
     live = update(live, {**live, "spec": {"old": "1", "map": {"k": "v", "x": "y"}}}, "a")

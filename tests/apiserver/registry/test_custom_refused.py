@@ -41,6 +41,36 @@ async def test_an_object_without_metadata_has_no_name(api: Api, metadata: Object
             assert (status, answer["message"]) == (400, of_url)
 
 
+@pytest.mark.parametrize(
+    ("claim", "name", "complaint"),
+    [
+        ({"apiVersion": "other.com/v1"}, "Foo.other.com", "must be example.com/v1"),
+        ({"apiVersion": "v7"}, "Foo", "must be example.com/v1"),
+        ({"kind": "Bar"}, "Bar.example.com", "must be Foo"),
+    ],
+)
+async def test_what_a_patch_makes_another_kind_keeps_its_fields_and_is_refused(
+    api: Api, claim: Object, name: str, complaint: str
+) -> None:
+    await define(api, definition({"type": "object", "properties": {"a": {"type": "string"}}}))
+    await api.ok("POST", FOOS, foo(a="x"))
+    status, answer = await api.patch(f"{FOOS}/f", {**claim, "unknown": 1}, "merge")
+    assert status == 422
+    assert api.warnings == []
+    (member,) = claim
+    assert answer["message"] == (
+        f'{name} "f" is invalid: {member}: Invalid value: "{claim[member]}": {complaint}'
+    )
+
+
+async def test_an_api_version_that_is_none_does_not_decode(api: Api) -> None:
+    await define(api, definition())
+    await api.ok("POST", FOOS, foo())
+    status, answer = await api.patch(f"{FOOS}/f", {"apiVersion": "a/b/c"}, "merge")
+    assert (status, answer["reason"]) == (422, "Invalid")
+    assert answer["message"].endswith(": unexpected GroupVersion string: a/b/c")
+
+
 @pytest.mark.parametrize(("version", "served"), [("v1", False), ("v9", True)])
 async def test_a_definition_adds_nothing_to_a_version_of_kubernetes_own(
     api: Api, version: str, served: bool

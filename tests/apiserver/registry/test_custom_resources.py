@@ -258,6 +258,21 @@ async def test_a_write_through_one_version_gets_defaults_of_both(api: Api) -> No
     assert (read["status"]["b"], listed["items"][0]["status"]["b"]) == ("B", "B")
 
 
+async def test_an_apply_that_changes_nothing_brings_no_defaults(api: Api) -> None:
+    schema: Object = {"type": "object", "properties": {"a": {"type": "string"}}}
+    crd = definition(schema)
+    other = {**copy_json(crd["spec"]["versions"][0]), "name": "v2", "storage": False}
+    other["schema"]["openAPIV3Schema"]["properties"]["b"] = {"type": "string", "default": "B"}
+    crd["spec"]["versions"].append(other)
+    await define(api, crd)
+    made = await api.ok("POST", FOOS, foo(a="x"))
+    path = f"{FOOS.replace('v1', 'v2')}/f"
+    _, same = await api.patch(path, foo(version="v2"), "apply", fieldManager="m")
+    assert "b" not in same
+    assert same["metadata"]["generation"] == made["metadata"]["generation"] == 1
+    assert same["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+
+
 async def test_defaults_in_embedded_metadata_lose_what_no_metadata_has(api: Api) -> None:
     metadata = {"name": "x", "unknown": "y"}
     embedded: Object = {

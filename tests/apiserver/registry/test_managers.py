@@ -20,6 +20,7 @@ SCHEMA = {
     "type": "object",
     "properties": {"spec": {"type": "object", "properties": {"a": {"type": "string"}}}},
 }
+AUTOSCALERS = catalog.resources()[GroupResource("autoscaling", "horizontalpodautoscalers")]
 DEPLOYMENTS = catalog.resources()[GroupResource("apps", "deployments")]
 
 
@@ -56,6 +57,36 @@ def test_managers_in_removed_versions_of_built_in_kinds_go() -> None:
     live = deployment(uid="u", managedFields=[entry("extensions/v1beta1")])
     new = manager.apply(live, deployment(), "new", force=False, api_version="apps/v1", now=NOW)
     assert [e["manager"] for e in new["metadata"]["managedFields"]] == ["new"]
+
+
+def test_what_another_version_always_has_is_not_given_up() -> None:
+    """A number of replicas is in every object of Go's type, so nothing takes it from one."""
+    manager = make_manager(AUTOSCALERS)
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
+
+    def autoscaler(version: str, **spec: Any) -> Object:
+        return {
+            "apiVersion": f"autoscaling/{version}",
+            "kind": "HorizontalPodAutoscaler",
+            "metadata": {"name": "x"},
+            "spec": spec,
+        }
+
+    def apply(live: Object | None, version: str, **spec: Any) -> Object:
+        return manager.apply(
+            live,
+            autoscaler(version, **spec),
+            "m",
+            force=False,
+            api_version=f"autoscaling/{version}",
+            now=NOW,
+        )
+
+    made = apply(None, "v1", scaleTargetRef=target, maxReplicas=3)
+    made["metadata"]["uid"] = "u"
+    new = apply(made, "v2")
+    assert (new["spec"]["maxReplicas"], new["spec"]["scaleTargetRef"]) == (3, target)
+    assert new["metadata"]["managedFields"][0]["fieldsV1"] == {"f:spec": {}}
 
 
 @pytest.fixture

@@ -132,3 +132,28 @@ def test_so_does_a_write_of_the_status(
     assert found(labels={"a": "not good"})["metadata.labels"] == labels
     assert found(uid="other")["metadata.uid"] == uids
     assert found(generateName="x_Y")["metadata.generateName"] == names
+
+
+@pytest.mark.parametrize(
+    ("entry", "text"),
+    [
+        (
+            {"manager": "x\ty"},
+            r'[0].manager: Invalid value: "x\ty": invalid character U+0009 (at position 1)',
+        ),
+        ({"manager": "m" * 129}, "[0].manager: Too long: may not be more than 128 bytes"),
+        ({"subresource": "s" * 257}, "[0].subresource: Too long: may not be more than 256 bytes"),
+        (
+            {"operation": "Write"},
+            '[0].operation: Invalid value: "Write": must be `Apply` or `Update`',
+        ),
+        (
+            {"fieldsType": "FieldsV2"},
+            '[0].fieldsType: Invalid value: "FieldsV2": must be `FieldsV1`',
+        ),
+    ],
+)
+def test_managers_are_looked_at(entry: Object, text: str) -> None:
+    good = {"manager": "m" * 128, "operation": "Apply", "fieldsType": "FieldsV1"}
+    assert messages(managedFields=[good]) == []
+    assert messages(managedFields=[good | entry]) == [f"metadata.managedFields{text}"]

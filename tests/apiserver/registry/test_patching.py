@@ -56,6 +56,13 @@ async def test_an_object_that_loses_its_kind_keeps_it(scope: Scope) -> None:
     assert (new["kind"], new["data"]) == ("ConfigMap", {"a": "b"})
 
 
+@pytest.mark.parametrize("member", ["apiVersion", "kind"])
+async def test_a_kind_that_is_no_text_does_not_decode(scope: Scope, member: str) -> None:
+    live = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "ns"}}
+    with pytest.raises(Invalid, match=f"cannot unmarshal array into Go struct field .*{member}"):
+        await merged(scope, patch(negotiate.MERGE_PATCH, b'{"%s":[1]}' % member.encode()), live)
+
+
 def scaled(scope: Scope, body: bytes, **options: Any) -> Object:
     merge = patching.merger(
         scope, patch(negotiate.MERGE_PATCH, body, **options), builtin.schema_for(scaling.SCALE)

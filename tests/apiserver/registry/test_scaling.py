@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from apiserver.codec import negotiate
-from apiserver.errors import ApplyConflict, BadRequest, Conflict
+from apiserver.errors import ApplyConflict, BadRequest, Conflict, PlainError
 from apiserver.kinds import catalog
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
@@ -124,6 +124,31 @@ async def test_of_custom_resources_it_is_the_one_that_is_there(scope: Scope, liv
     custom = resource_of(definition())
     scope = replace(scope, resource=custom, served=custom.versions["v1"])
     assert (await patched(scope, live, "other"))["metadata"]["uid"] == "u"
+
+
+@pytest.mark.parametrize("replicas", [1, 2])
+def test_a_scale_that_nobody_manages_of_a_custom_resource_takes_no_apply(
+    scope: Scope, live: Object, replicas: int
+) -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "spec": {"type": "object", "properties": {"replicas": {"type": "integer"}}},
+            "status": {"type": "object", "properties": {"replicas": {"type": "integer"}}},
+        },
+    }
+    paths = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
+    custom = resource_of(definition(schema, subresources={"scale": paths}))
+    scope = replace(scope, resource=custom, served=custom.versions["v1"])
+    metadata = {k: v for k, v in live["metadata"].items() if k != "managedFields"}
+    foo = {"apiVersion": "example.com/v1", "kind": "Foo", "metadata": metadata}
+    with pytest.raises(PlainError) as refused:
+        applied(scope, {**foo, "spec": {"replicas": 1}}, scale(replicas), force=True)
+    assert refused.value.message == (
+        "failed to create manager for existing fields: failed to convert live object (/; "
+        "autoscaling/v1, Kind=Scale) to proper version: request to convert CR to an invalid "
+        "group/version: autoscaling/v1"
+    )
 
 
 def test_doubled_keys_are_reported_as_the_client_asks(scope: Scope, live: Object) -> None:

@@ -146,3 +146,22 @@ async def test_a_slice_has_counters_or_devices(
         assert [c["message"] for c in told["details"]["causes"]] == [
             'Invalid value: "": only one of `sharedCounters` or `devices` is allowed'
         ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "member", "refused"),
+    [
+        ("ConfigMap", "data", False),  # has a default
+        ("ConfigMap", "binaryData", True),
+        ("Secret", "data", True),
+    ],
+)
+async def test_one_in_what_is_immutable_is_a_change(
+    api: Api, kind: str, member: str, refused: bool
+) -> None:
+    path = f"/api/v1/namespaces/default/{kind.lower()}s"
+    await make(api, path, "v1", kind, immutable=True)
+    status, answer = await patch(api, path, {member: {}})
+    assert status == (422 if refused else 200)
+    if refused:
+        assert [cause["field"] for cause in answer["details"]["causes"]] == [member]

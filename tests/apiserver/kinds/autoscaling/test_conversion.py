@@ -243,3 +243,30 @@ def test_a_direction_without_policies_is_refused_in_v1() -> None:
     assert create(noted('{"ScaleUp":{"SelectPolicy":"Max"}}')).messages == [
         "spec.behavior.scaleUp.policies: Required value: must specify at least one Policy"
     ]
+
+
+def test_v1_without_a_metric_goes_by_cpu() -> None:
+    v1 = to_v1(hpa([CPU]))
+    del v1["spec"]["targetCPUUtilizationPercentage"]
+    (metric,) = to_v2(v1)["spec"]["metrics"]
+    assert metric["resource"]["target"] == {"type": "Utilization", "averageUtilization": 80}
+
+
+def test_annotations_of_v1_follow_what_they_stand_for() -> None:
+    """A status that came with the object goes, and so does its annotation; a status of its own
+    makes one, and leaves those of the spec."""
+    pods = {"metric": {"name": "a"}, "target": {"type": "AverageValue", "averageValue": "1"}}
+    old = to_v1(hpa([{"type": "Pods", "pods": pods}]))
+    sent = copy.deepcopy(old)
+    sent["status"]["currentCPUUtilizationPercentage"] = 6
+    names = set(old["metadata"]["annotations"])
+    assert names == {"mine", "autoscaling.alpha.kubernetes.io/metrics"}
+    whole = update(typed(sent), typed(old)).obj
+    assert set(whole["metadata"]["annotations"]) == names
+    sent["metadata"]["annotations"] = {"mine": "kept"}
+    status = update(typed(sent), typed(old), "status").obj
+    assert set(status["metadata"]["annotations"]) == {
+        *names,
+        "autoscaling.alpha.kubernetes.io/current-metrics",
+    }
+    assert status["status"]["currentCPUUtilizationPercentage"] == 6
