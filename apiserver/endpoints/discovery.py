@@ -146,13 +146,15 @@ def _rows(resource: Resource, served: ServedVersion) -> list[Document]:
 
 
 def _verbs(resource: Resource, served: ServedVersion) -> list[str]:
+    if resource.answers:
+        return ["create"]
     return list(_SHRINKING if resource.terminating else served.verbs)
 
 
 def storage_version_hash(resource: Resource, served: ServedVersion) -> str:
     """Of the kind that objects are stored as; "" where nothing is stored, or a definition stores a
     version that it does not serve."""
-    if "watch" not in served.verbs or not resource.tells_storage_version:
+    if "watch" not in served.verbs or resource.answers or not resource.tells_storage_version:
         return ""
     text = f"{resource.storage.group}/{resource.storage_version}/{resource.kind}"
     return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()

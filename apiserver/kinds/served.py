@@ -110,6 +110,8 @@ class Resource:
     terminating: bool = False
     digest: bytes = b""
     manager: Any = None
+    answers: bool = False
+    """Whether a definition serves what answers questions and stores nothing."""
     group_resource: GroupResource = field(init=False)
     group_kind: GroupKind = field(init=False)
     """As errors name the kind: events are those of the core group, whichever group they were sent

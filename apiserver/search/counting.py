@@ -28,7 +28,6 @@ from apiserver.meta.objects import Object
 from apiserver.registry.core import Registry
 from apiserver.registry.scope import Scope, Tenant
 from apiserver.registry.translate import storage_errors
-from apiserver.request import DEFAULT_TENANT, OWN_TENANTS
 from apiserver.search.rights import listable
 from apiserver.storage.tally import NONE
 from apiserver.whose import takes_turn
@@ -121,9 +120,9 @@ class Counting(NamedTuple):
     def _is_counted(self, resource: Resource) -> bool:
         """Whether there is a list of it that shows what is stored: what is made up for each answer
         (ComponentStatuses, Revisions) cannot be watched."""
-        if resource.group_resource == OWN_TENANTS and self.scope.tenant.name == DEFAULT_TENANT:
-            return False  # answers questions, though a definition serves it
-        return any("watch" in resource.versions[version].verbs for version in listable(resource))
+        return not resource.answers and any(
+            "watch" in resource.versions[version].verbs for version in listable(resource)
+        )
 
     # --- answering --------------------------------------------------------------------------------
     async def _may_list(self, resource: Resource, namespace: str) -> bool:

@@ -74,6 +74,17 @@ def test_owners_are_told_theirs_and_others_nothing(
 
 
 @NEEDS_KUBECTL
+def test_nobody_lists_or_watches_what_only_answers(kubectl: Kubectl) -> None:
+    """kube-controller-manager asks discovery what there is to list, and did so without end."""
+    group = json.loads(kubectl("get", "--raw", "/apis/tenancy.polyplane.dev/v1"))
+    verbs = {r["name"]: r["verbs"] for r in group["resources"]}
+    assert verbs["selftenantreviews"] == ["create"]
+    assert {"list", "watch", "delete"} < {*verbs["tenants"]}
+    refused = kubectl.refused("get", "--raw", "/apis/tenancy.polyplane.dev/v1/selftenantreviews")
+    assert "MethodNotAllowed" in refused
+
+
+@NEEDS_KUBECTL
 def test_those_that_a_binding_names_are_told_the_tenant(
     installation: Installation, kubectl: Kubectl
 ) -> None:

@@ -22,13 +22,11 @@ from apiserver.meta.gvk import GroupResource
 from apiserver.registry.scope import Scope
 from apiserver.request import (
     ADMISSION_USE_REVIEWS,
-    DEFAULT_TENANT,
     DEPENDENT_REVIEWS,
     EXPRESSION_REVIEWS,
     GRANT_REVIEWS,
     OBJECT_COUNTS,
     OBJECT_SEARCHES,
-    OWN_TENANTS,
     RETAINED_LOGS,
 )
 
@@ -95,6 +93,6 @@ _TENANT_REVIEW: View = reviews.SelfTenantReviewView.as_view()
 def view_of(scope: Scope) -> View:
     if scope.subresource == "scale":
         return _SCALE
-    if scope.resource.group_resource == OWN_TENANTS and scope.tenant.name == DEFAULT_TENANT:
+    if scope.resource.answers:
         return _TENANT_REVIEW
     return _VIEWS.get((scope.resource.group_resource, scope.subresource), _PLAIN)
