@@ -78,6 +78,8 @@ class ResourceQuota:
             return False
         if subresource:
             return resource == PODS and subresource == "resize" and operation == "UPDATE"
+        if operation == "UPDATE" and resource == PODS:
+            return _is_terminating(attributes.old) != _is_terminating(attributes.object)
         return operation == "CREATE" or (operation == "UPDATE" and resource in _ON_UPDATE)
 
     async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
@@ -123,6 +125,11 @@ class ResourceQuota:
         for quota in unsettled:
             await self._store.settle(attributes.tenant, quota)
         return bool(unsettled)
+
+
+def _is_terminating(pod: Object | None) -> bool:
+    """Whose change brings a pod into the scope of other quotas."""
+    return ((pod or {}).get("spec") or {}).get("activeDeadlineSeconds") is not None
 
 
 async def _fresh(lookup: Lookup, quotas: Sequence[Object]) -> Sequence[Object]:

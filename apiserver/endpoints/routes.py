@@ -23,6 +23,7 @@ from apiserver.errors import UnknownResource
 
 
 def find_view(server: Server, request: ApiRequest) -> View:
+    """Raises BadRequest where the query's ``timeout`` is no duration."""
     path = request.info.path
     if "//" in path:
         return _empty_segment(server, request)
@@ -31,6 +32,7 @@ def find_view(server: Server, request: ApiRequest) -> View:
         return no_page
     if request.info.is_resource:
         return dispatch.dispatch
+    dispatch.timeout_of(request)
     parts = [p for p in path.split("/") if p]
     if not parts:
         return discovery.paths

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -320,6 +321,20 @@ async def test_a_quota_without_a_status_binds_at_once() -> None:
     await plugin.validate(attributes(pod()), world)
     with pytest.raises(Forbidden, match="exceeded quota: compute, requested: pods=1, used: pods=1"):
         await plugin.validate(attributes(pod()), world)
+
+
+async def test_a_pod_that_gets_a_deadline_comes_into_another_scope() -> None:
+    world = Namespace(quota({"pods": "1"}, {"pods": "0"}, scopes=["Terminating"]))
+    plugin, before, after = ResourceQuota(world), pod(), pod(activeDeadlineSeconds=9)
+
+    def updated(obj: Object) -> Attributes:
+        return dataclasses.replace(attributes(obj), operation="UPDATE", old=before)
+
+    assert not plugin.handles(updated(before))
+    assert plugin.handles(updated(after))
+    await plugin.validate(updated(after), world)
+    with pytest.raises(Forbidden, match="exceeded quota: compute, requested: pods=1, used: pods=1"):
+        await plugin.validate(attributes(after), world)
 
 
 async def test_what_a_quota_does_not_count_needs_no_status() -> None:
