@@ -2,8 +2,9 @@
 trusts.
 
 A CA and a serving certificate are made on first start. A start makes the certificate anew when it
-ends within `_RENEW` or lacks a name. Operators with a certificate of their own set
-POLYPLANE_TLS_CERT_FILE and POLYPLANE_TLS_KEY_FILE, and neither is made.
+ends within `_RENEW` or lacks a name, and so does the supervisor while it runs (`renew`). Operators
+with a certificate of their own set POLYPLANE_TLS_CERT_FILE and POLYPLANE_TLS_KEY_FILE, and neither
+is made.
 """
 
 from __future__ import annotations
@@ -53,12 +54,23 @@ def ensure(data: DataDir) -> ServingFiles:
         return _brought(own_certificate, own_key)
     if not (data.file("ca.crt").exists() and data.file("ca.key").exists()):
         _make_ca(data)
-    files = ServingFiles(
+    renew(data)
+    return _own(data)
+
+
+def renew(data: DataDir) -> bool:
+    """Makes the CA's certificate anew where it has to be; whether it was. Workers follow the file
+    (`controlplane.serving.certificatefiles`)."""
+    if environment.text("TLS_CERT_FILE") or _good(_own(data)):
+        return False
+    _make_serving(data)
+    return True
+
+
+def _own(data: DataDir) -> ServingFiles:
+    return ServingFiles(
         data.file("tls.crt"), data.file("tls.key"), data.file("ca.crt").read_bytes()
     )
-    if not _good(files):
-        _make_serving(data)
-    return files
 
 
 def _brought(certificate: str, key: str) -> ServingFiles:

@@ -11,6 +11,8 @@ import signal
 import socket
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import count
+from pathlib import Path
 
 import uvicorn
 
@@ -18,6 +20,7 @@ from controlplane import environment
 from controlplane.certificates import ServingFiles, client_authorities
 from controlplane.serving import clientcertificates, servername, tls
 from controlplane.serving.acceptor import Acceptor
+from controlplane.serving.certificatefiles import EVERY, CertificateFiles
 from controlplane.serving.connections import Connections, Seat
 from controlplane.serving.heartbeat import Heartbeat
 from controlplane.serving.http import HttpProtocol
@@ -66,6 +69,7 @@ class WorkerServer(uvicorn.Server):
         super().__init__(config)
         self._of_tenants = of_tenants
         self._connections, self._heartbeat = Connections(limits), heartbeat
+        self._files: CertificateFiles | None = None
         self._ticking: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -82,6 +86,8 @@ class WorkerServer(uvicorn.Server):
         if environment.domain("TENANT_DOMAIN"):
             servername.note_in(context)
         clientcertificates.ask(context, client_authorities())
+        files = Path(str(self.config.ssl_certfile)), Path(str(self.config.ssl_keyfile))
+        self._files = CertificateFiles(context, *files)
         listeners = [("", sock) for sock in sockets] + list(self._of_tenants.items())
         acceptors = [
             Acceptor(sock, context, self._connections, self._protocol, tenant)
@@ -101,9 +107,11 @@ class WorkerServer(uvicorn.Server):
 
     async def _tick(self) -> None:
         """As long as the event loop goes round: also while the worker stops."""
-        while True:
+        for second in count(1):
             self._heartbeat.beat()
             self._connections.sweep()
+            if second % EVERY == 0 and self._files is not None:
+                self._files.look()
             await asyncio.sleep(1)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -132,7 +132,10 @@ def issuers(
 
 
 class _Remembered(NamedTuple):
+    """since: no longer than from then, whatever becomes of the clock."""
+
     user: User
+    since: float
     until: float
 
 
@@ -163,7 +166,7 @@ class OidcTokens:
             return None
         place = tenant, hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
         remembered, now = self._users.get(place), self._clock()
-        if remembered is not None and now < remembered.until:
+        if remembered is not None and remembered.since <= now < remembered.until:
             self._users.move_to_end(place)
             return remembered.user
         unsigned = jose.parse(token)
@@ -174,7 +177,7 @@ class OidcTokens:
             return None
         user = await authenticator.user(unsigned, now)
         until = min(now + REMEMBERED, float(tokenclaims.seconds(unsigned.claims["exp"], "exp")))
-        self._users.keep(place, _Remembered(user, until))
+        self._users.keep(place, _Remembered(user, now, until))
         return user
 
     async def _by_issuer(self, tenant: int, issuer: Any) -> Authenticator | None:

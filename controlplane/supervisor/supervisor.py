@@ -35,6 +35,8 @@ from controlplane.supervisor.readiness import client_context, is_ready
 from controlplane.supervisor.workers import Workers
 
 _READY_WITHIN = 90.0  # seconds
+_RENEWED_EVERY = 3600.0
+"""Seconds from one look at the certificate's end to the next."""
 
 
 class Supervisor:
@@ -49,6 +51,7 @@ class Supervisor:
         self.workers: Workers | None = None
         self._stop = threading.Event()
         self._database_due, self._database_failures = 0.0, 0
+        self._renewal_due = time.monotonic() + _RENEWED_EVERY
 
     def run(self) -> None:
         """Returns after SIGTERM or SIGINT, when everything is stopped. Raises OperatorError when
@@ -160,6 +163,16 @@ class Supervisor:
             and time.monotonic() >= self._database_due
         ):
             self._restart_database(self.server)
+        if time.monotonic() >= self._renewal_due:
+            self._renew()
+
+    def _renew(self) -> None:
+        self._renewal_due = time.monotonic() + _RENEWED_EVERY
+        try:
+            if certificates.renew(self.data):
+                say("the certificate would have ended; there is a new one")
+        except (OSError, OperatorError, ValueError) as e:
+            say(f"the certificate cannot be renewed: {e}")
 
     def _restart_database(self, server: EmbeddedServer) -> None:
         say("PostgreSQL ended; starting it again")

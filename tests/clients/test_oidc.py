@@ -31,7 +31,7 @@ def jwt_of(provider: OidcProvider, prefix: str, **issuer: Any) -> Any:
         },
         "claimMappings": {
             "username": {"claim": "sub", "prefix": prefix},
-            "groups": {"expression": f"claims.?groups.orValue([]).map(g, '{prefix}' + g)"},
+            "groups": {"expression": f"dyn(claims.?groups.orValue([])).map(g, '{prefix}' + g)"},
             "extra": [{"key": "example.com/mail", "valueExpression": "claims.?email.orValue('')"}],
         },
         "claimValidationRules": [

@@ -6,7 +6,10 @@ import ipaddress
 import socket
 import ssl
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -15,6 +18,7 @@ from apiserver.authn.clientca import NAME
 from controlplane import certificates
 from controlplane.datadir import DataDir
 from controlplane.errors import OperatorError
+from controlplane.supervisor.supervisor import Supervisor
 
 
 @pytest.fixture
@@ -53,10 +57,34 @@ def test_is_renewed_before_it_ends_and_the_ca_stays(
     old = certificates.ensure(data)
     monkeypatch.undo()
     before = load(old.certificate)
+    assert certificates.renew(data) and not certificates.renew(data), "while the server runs, too"
     new = certificates.ensure(data)
     assert load(new.certificate).serial_number != before.serial_number
     assert load(new.certificate).not_valid_after_utc > datetime.now(UTC) + timedelta(days=300)
     assert new.ca == old.ca
+
+
+def test_the_supervisor_renews_it_once_an_hour(
+    data: DataDir, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = certificates.ensure(data)
+    before = load(files.certificate)
+    workers = SimpleNamespace(tend=list)
+    world: Any = SimpleNamespace(data=data, workers=workers, server=None, _renewal_due=0.0)
+    world._renew = partial(Supervisor._renew, world)
+    Supervisor._tend(world)
+    assert load(files.certificate) == before and not capsys.readouterr().err, "it is good"
+    monkeypatch.setattr(certificates, "_RENEW", timedelta(days=370))
+    Supervisor._tend(world)
+    assert load(files.certificate) == before, "an hour is not over"
+    world._renewal_due = 0.0
+    Supervisor._tend(world)
+    assert load(files.certificate) != before
+    assert "there is a new one" in capsys.readouterr().err
+    data.file("ca.key").unlink()
+    world._renewal_due = 0.0
+    Supervisor._tend(world)
+    assert "cannot be renewed" in capsys.readouterr().err
 
 
 def test_new_name_gets_a_new_certificate(data: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -249,6 +249,20 @@ async def test_what_is_remembered_ends_with_the_token(world: World) -> None:
     assert await whose(held, text) is None
 
 
+async def test_a_clock_that_steps_back_makes_nothing_remembered_for_longer(world: World) -> None:
+    own = {TENANT: issuers([one(url=OTHER)], world.fetch, everywhere=False)}
+    world.discovery = {"issuer": OTHER, "jwks_uri": f"{OTHER}/keys"}
+    held = tokens(world, own)
+    clock = held._clock
+    assert isinstance(clock, Clock)
+    text = token({"iss": OTHER, "exp": NOW + 86_400})
+    assert await whose(held, text) is not None
+    del own[TENANT]
+    assert await whose(held, text) is not None, "it is remembered"
+    clock.now -= 3600
+    assert await whose(held, text) is None
+
+
 async def test_another_configuration_counts_at_once(world: World) -> None:
     held = tokens(world)
     assert await whose(held, token()) is not None
