@@ -15,7 +15,9 @@ from django.apps import apps
 from django.contrib.admin import site
 from django.contrib.admin.utils import quote
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client, RequestFactory
+from django.test.utils import CaptureQueriesContext
 
 from apiserver.storage.models import AuditEntry, EventRow, ObjectRow
 from apiserver.storage.visibility import django_everywhere
@@ -199,12 +201,32 @@ def test_object_cannot_be_changed_or_deleted(
         ("tenant=console&finalizers=yes", {"uck"}),
         ("tenant=console&finalizers=no", {"login"}),
         ("tenant=console&q=logi", {"login"}),
+        ("tenant=console&q=login", {"login"}),
+        ("tenant=console&q=ogi", {"login"}),
+        ("tenant=console&q=LOGI", {"login"}),
+        ("tenant=console&q=*ogi", {"login"}),
+        ("tenant=console&q=*", {"login", "uck"}),
+        ("tenant=console&q=s", {"uck"}),
+        ("tenant=console&q=*uc", {"uck"}),
+        ("tenant=console&q=nothing-has-this", set()),
+        ("tenant=elsewhere&q=logi", set()),
     ],
 )
 def test_filters(client: Client, query: str, shown: set[str]) -> None:
     html = get(client, f"/admin/console/storedobject/?{query}")
     links = re.findall(r"/admin/console/storedobject/[^\"/]+/change/", html)
     assert {name for name in ("login", "uck") if any(name in link for link in links)} == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "looks_at_all"), [("logi", False), ("*logi", True), ("ogi", True)]
+)
+def test_a_names_beginning_is_asked_of_the_index(
+    client: Client, rows: object, text: str, looks_at_all: bool
+) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        get(client, f"/admin/console/storedobject/?tenant=console&q={text}")
+    assert any("LIKE" in q["sql"] for q in queries) is looks_at_all
 
 
 def test_object_page_shows_finalizers_with_their_owner_and_escapes_names(
@@ -254,9 +276,6 @@ def test_unknown_object_is_not_found(client: Client) -> None:
 
 
 def test_lists_do_not_ask_per_row(client: Client, rows: object) -> None:
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
     for name in LISTS:
         with CaptureQueriesContext(connection) as queries:
             get(client, f"/admin/{name}/")
