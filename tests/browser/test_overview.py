@@ -154,7 +154,7 @@ def test_the_audit_page_leaves_questions_out_unless_all_entries_are_chosen(
     console.browser.refresh()
     console.until(lambda: rows(console, "main").count(asked) == 2)
     console.open("/audit?tenant=demo&resource=objectsearches&code=201")
-    console.see("Questions, dry runs and the server's own status writes are left out.")
+    console.see("Questions, dry runs and the server's own status writes and leases are left out.")
 
 
 # --- a tenant's page ------------------------------------------------------------------------------
