@@ -444,6 +444,13 @@ def test_what_is_not_there_has_a_way_out(client: Client, path: str) -> None:
     assert response["Content-Security-Policy"] == POLICY
 
 
+def test_what_is_refused_has_a_way_out(client: Client, rows: object) -> None:
+    response = client.get("/admin/console/storedobject/?data__a=1", secure=True)
+    html = response.content.decode()
+    assert response.status_code == 400 and "The server does not take this request" in html
+    assert 'href="/admin/console/"' in html and "narrowed by its own filters only" in html
+
+
 def test_what_one_may_not_see_says_so_and_has_a_way_out(rows: object) -> None:
     user, _ = User.objects.get_or_create(username="no-viewer", defaults={"is_staff": True})
     client = Client()
