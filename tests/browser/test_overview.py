@@ -42,7 +42,8 @@ def test_what_waits_for_its_end_is_shown_and_leads_to_why(
     console.see("configmaps/overview/waiting")
     console.see("example.com/wait")
     assert console.browser.current_url.endswith("?stuck=0")
-    console.browser.find_element(By.LINK_TEXT, "configmaps/overview/waiting").click()
+    link = lambda: console.browser.find_element(By.LINK_TEXT, "configmaps/overview/waiting")  # noqa: E731
+    console.until(lambda: link().click() or True)  # it may just be drawn anew
     console.see("What holds it")
     assert console.browser.current_url.endswith("/overview/waiting?tab=stuck")
 
