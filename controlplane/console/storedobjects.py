@@ -29,6 +29,8 @@ from controlplane.console.presentation import as_yaml, finalizers, managers
 from controlplane.console.readonly import RowPage
 
 _HISTORY = 50  # events on an object's page
+_ANYWHERE = "*"
+_BEHIND_ALL = chr(0x10FFFF)  # behind a beginning: behind all that have it, in collation C
 
 
 def object_key(row: Any) -> str:
@@ -120,6 +122,23 @@ class StoredObjectAdmin(_StoredAdmin):
     )
     lookups = frozenset({"tenant", "group", "resource", "namespace", "deleting", "finalizers"})
     search_fields = ("name",)
+    search_help_text = "Beginning of a name, or *part"
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: Any, search_term: str
+    ) -> tuple[Any, bool]:
+        """The names that begin with the text, which PostgreSQL 18 finds by skipping through the
+        key's index; where none does, or the text begins with an asterisk, all that it is a part
+        of, for which every row is looked at."""
+        text = search_term.strip()
+        if text and not text.startswith(_ANYWHERE):
+            begun = queryset.filter(name__gte=text, name__lt=text + _BEHIND_ALL)
+            if begun.exists():
+                return begun, False
+        found: tuple[Any, bool] = super().get_search_results(
+            request, queryset, text.lstrip(_ANYWHERE)
+        )
+        return found
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).defer("data")

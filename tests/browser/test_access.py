@@ -157,6 +157,21 @@ def test_what_somebody_may_do_namespace_by_namespace_and_why(console: Console) -
     assert "it lacks verbs" in console.one("#tried").text
 
 
+def test_each_kind_of_subject_is_asked_for_what_it_has(console: Console) -> None:
+    console.open(PAGE)
+    what = forms(console, 2)[1]
+    assert names_of(what) == ["subject", "groups"]
+    Select(what.find_element(By.NAME, "kind")).select_by_visible_text("ServiceAccount")
+    assert names_of(what) == ["subject", "in"]
+    hidden = what.find_element(By.NAME, "groups")
+    assert not hidden.is_displayed()
+
+
+def names_of(form: WebElement) -> list[str | None]:
+    fields = form.find_elements(By.CSS_SELECTOR, "input:enabled")
+    return [field.get_attribute("name") for field in fields]
+
+
 # --- giving somebody a role -----------------------------------------------------------------------
 def test_a_colleague_is_given_a_role_after_a_dry_run(console: Console) -> None:
     console.open(f"{PAGE}?kind=User&subject=acc-colleague")

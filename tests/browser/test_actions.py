@@ -148,6 +148,28 @@ def test_a_deployment_is_scaled_and_restarted(changes: Changes) -> None:
     console.until(lambda: at in template()["metadata"].get("annotations", {}))
 
 
+def test_what_is_typed_takes_the_place_of_what_is_preset(changes: Changes) -> None:
+    console = changes.console
+    deployment(console, "typed")
+    before = get(console, f"{DEPLOYMENTS}/typed")["spec"]["replicas"]
+    console.open("/t/demo/apps/deployments/shop/typed")
+    changes.press("scale")
+    console.see(f"Replicas (now {before})")
+    console.browser.switch_to.active_element.send_keys("3")
+    changes.perform()
+    console.until(lambda: get(console, f"{DEPLOYMENTS}/typed")["spec"]["replicas"] == 3)
+
+
+def test_reports_are_written_by_nobody(changes: Changes) -> None:
+    console = changes.console
+    console.open("/t/demo/core/configmaps")
+    console.one("main .toolbar .change-bar [data-action=new]")
+    for place in "core/events", "events.k8s.io/events":
+        console.open(f"/t/demo/{place}")
+        console.until(lambda: console.all("main .toolbar h1"))
+        assert not console.all("main .toolbar .change-bar"), "where New would be"
+
+
 def test_scaling_warns_of_who_scales_as_well(changes: Changes) -> None:
     console = changes.console
     deployment(console, "hpa-scaled")

@@ -101,6 +101,7 @@ def test_audit_and_system(console: Console) -> None:
     assert int(worker.find_elements(By.TAG_NAME, "td")[1].text.replace(",", "")) > 0
     slowest = console.one("[aria-label='Requests, the slowest kinds first'] tbody").text
     assert "configmaps" in slowest and " ms" in slowest
+    assert "/api" in slowest and "(no resource)" not in slowest, "paths stand for themselves"
     logs = console.one("[aria-label='Logs, the largest first'] tbody").text
     assert "demo" in logs and "24h" in logs
     _picture(console, "system")
@@ -147,7 +148,13 @@ def test_who_has_no_role_is_refused_by_the_server(somebody: Console) -> None:
         somebody.see("this takes the role polyplane:viewers")
     somebody.open("/")
     somebody.see("You may look into no tenant yet.")
+    somebody.see("gives access to user nobody on the tenant's page Access")
+    assert not somebody.all("[aria-label='Filter tenants']"), "there is nothing to filter"
     assert not somebody.all("main .chart")
+    somebody.open("/t/demo/")
+    somebody.see("Nothing that you may list.")
+    somebody.browser.find_element(By.LINK_TEXT, "What you may do").click()
+    somebody.see("What User nobody may do")
     somebody.open("/tenants")
     somebody.see("No tenant is yours to see.")
     assert somebody.one(".toolbar button").get_property("disabled")

@@ -59,7 +59,15 @@ def test_what_is_urgent_comes_before_what_is_new(world: Console, console: Consol
     assert order == sorted(order), panels
 
 
-FIRST = ("Last hour", "Near their quota", "Stuck deletions", "Newest changes", "Tenants")
+FIRST = (
+    "Failing webhooks",
+    "Near their quota",
+    "Last hour",
+    "Stuck deletions",
+    "Newest changes",
+    "Largest",
+    "Tenants",
+)
 
 
 def test_lines_of_nought_are_not_drawn_as_failures(world: Console, console: Console) -> None:
@@ -67,6 +75,15 @@ def test_lines_of_nought_are_not_drawn_as_failures(world: Console, console: Cons
     console.open("/")
     console.until(lambda: len(texts(console, ".u-legend .u-label")) == 4)
     assert texts(console, ".u-legend .u-label") == ["at", "failed", "refused", "writes"]
+
+
+def test_below_a_chart_stand_the_sums_of_the_hour(world: Console, console: Console) -> None:
+    console.open("/t/acme/")
+    values = "main .u-legend .u-value"
+    console.until(lambda: len(texts(console, values)) == 4)
+    at, failed, _, writes = texts(console, values)
+    assert (at, failed) == ("last hour", "0")
+    assert f"Last hour: {writes} writes" in console.text()
 
 
 @pytest.mark.parametrize("path", ["/", "/system"])
@@ -97,7 +114,7 @@ def test_the_side_tells_the_tenants_places_from_the_installations(
 
 def test_a_tenants_settings_are_told_from_what_it_holds(world: Console, console: Console) -> None:
     console.open("/tenants/acme")
-    console.see("Bytes of the log")
+    console.see("Bytes of history")
     assert texts(console, ".trail > :not(.slash)") == ["Tenants", "acme"]
     console.browser.find_element(By.LINK_TEXT, "What it holds").click()
     console.arrive("/admin/console/t/acme/")

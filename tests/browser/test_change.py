@@ -68,12 +68,13 @@ def test_one_field_is_put_back_from_the_history(changes: Changes) -> None:
     for value in "before", "after":
         apply(console, f"{MAPS}/back", "git", config_map("back", {"a": value, "b": value}))
     console.open("/t/demo/core/configmaps/shop/back?tab=history")
-    console.one("details.put-back summary").click()
+    console.one("details.put-back[open] li")
     (row,) = [r for r in console.all("details.put-back li") if ".data.a" in r.text]
     assert '"before"' in row.text
     row.find_element("css selector", "a").click()
-    console.see(".data.a is as in revision")
-    console.see("git applies it: Review shows both values and asks whether you take it over")
+    console.see(".data.a has its value of revision")
+    console.see("It is a field that git applies: Review shows both values and asks whether you")
+    assert console.one(".field-panel h2").text == "data.a", "where the cursor is"
     changes.review()
     changes.refusal("conflict")  # with git, which has applied it
     changes.choose("take")

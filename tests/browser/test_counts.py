@@ -72,7 +72,7 @@ def listed(site: Installation, path: str) -> str:
 
 def test_the_frame_asks_one_question_for_all_kinds(console: Console, world: Installation) -> None:
     console.open("/me")
-    console.see("End all others")
+    console.see("Last used")
     requests_of(console)
     console.open("/t/demo/core/limitranges?namespace=counted")
     console.until(lambda: shown_at_the_side(console).get("configmaps"))

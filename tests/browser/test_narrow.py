@@ -22,6 +22,7 @@ PAGES = (
     *("/t/acme/crds", "/t/acme/past", "/tenants", "/tenants/acme", "/audit", "/system", "/me"),
     *(f"/t/acme/apps/deployments/shop/web?tab={tab}" for tab in ("yaml", "blame", "owners")),
     "/t/acme/apps/deployments/shop/web/edit",
+    "/t/demo/core/configmaps/shop/old-bucket?tab=stuck",
 )
 
 
@@ -48,6 +49,18 @@ def test_a_page_is_as_wide_as_the_screen(world: Console, console: Console, path:
     assert not console.script(_SEEN, ".side")
     room = "return document.querySelector('main').getBoundingClientRect().width"
     assert console.script(room) == 390, "the view has all of it"
+    tabs = "[...document.querySelectorAll('.tabs a')].map((e) => e.getBoundingClientRect().right)"
+    assert console.script(f"return Math.max(0, ...{tabs})") <= 390, "all tabs are in sight"
+
+
+@pytest.mark.parametrize("path", ["apps/deployments/shop/web/edit", "core/configmaps/new"])
+def test_there_is_room_to_write(world: Console, console: Console, path: str) -> None:
+    console.open(f"/t/acme/{path}")
+    assert console.one(".stage .editor").rect["width"] > 340
+    title = (
+        "const h = document.querySelector('.change-head h1'); return h.scrollWidth - h.clientWidth"
+    )
+    assert console.script(title) <= 0, "and to read what is written"
 
 
 def test_the_side_is_a_button_away_and_goes_by_itself(world: Console, console: Console) -> None:

@@ -196,6 +196,38 @@ def test_a_rollback_is_shown_before_it_is_done(console: Console, site: Installat
     console.see(f"rollback of {first}")
 
 
+def test_what_a_revision_changed_is_one_click_away(console: Console, site: Installation) -> None:
+    versions = [made(site, MAPS, config_map("often", n="1"))["metadata"]["resourceVersion"]]
+    for n in "23":
+        obj = changed(site, f"{MAPS}/often", {"data": {"n": n}}, "two")
+        versions.append(obj["metadata"]["resourceVersion"])
+    first, second, third = versions
+    console.open(f"{PAGE}/often?tab=history")
+    console.see(f"From {second} to {third}")
+    press(console, f"[aria-label='to revision {second}']")
+    console.see(f"From {first} to {second}")
+    assert console.one(f"[aria-label='from revision {first}']").is_selected()
+    focused = "return document.activeElement.getAttribute('aria-label')"
+    assert console.script(focused) == f"to revision {second}"
+    press(console, f"[aria-label='from revision {third}']")
+    console.see(f"From {second} to {third}")
+    press(console, f"[aria-label='from revision {first}']")
+    console.see(f"From {first} to {third}")
+
+
+def test_back_leads_to_the_tab_before(console: Console, site: Installation) -> None:
+    version = made(site, MAPS, config_map("returned"))["metadata"]["resourceVersion"]
+    console.open(f"{PAGE}/returned?tab=history")
+    press(console, f'tr[data-revision="{version}"] button.link')
+    console.see(f"As it was at revision {version}")
+    console.browser.back()
+    console.see(f"Revision {version}, the first")
+    press(console, "a[href='?tab=events']")
+    console.see("There are no events about it.")
+    console.browser.back()
+    console.see(f"Revision {version}, the first")
+
+
 def test_what_was_deleted_is_found_and_comes_back(console: Console, site: Installation) -> None:
     made(site, MAPS, config_map("lost", kept="safe"))
     console.open(f"{PAGE}/lost")
@@ -293,6 +325,7 @@ def test_a_stuck_object_is_explained_and_freed(console: Console, site: Installat
     console.see("a controller of example.com; cleaner has put it there")
     assert "kubectl patch configmaps/stuck -n shop --type=json" in console.text()
     press(console, ".remove-finalizer")
+    console.see("It is for a controller of example.com to do that")
     assert not console.one("dialog button[type=submit]").is_enabled()
     confirm(console, "stuck")
     console.see("nothing holds it any more")
@@ -309,6 +342,11 @@ def test_a_stuck_namespace_says_what_is_left(console: Console, site: Installatio
     console.open("/t/demo/core/namespaces/-/doomed?tab=stuck")
     console.see("NamespaceFinalizersRemaining")
     console.see("ConfigMap holder")
+    heads = [e.text for e in console.all(".panel h2")]
+    assert heads == ["What is left in the namespace", "What holds it", "Conditions"]
+    press(console, ".remove-finalizer")
+    console.see("what is left in it stays behind without one. Free that first.")
+    press(console, "dialog [aria-label=Close]")
     console.browser.find_element(By.PARTIAL_LINK_TEXT, "holder").click()
     press(console, ".remove-finalizer")
     confirm(console, "holder")

@@ -42,7 +42,8 @@ def test_what_waits_for_its_end_is_shown_and_leads_to_why(
     console.see("configmaps/overview/waiting")
     console.see("example.com/wait")
     assert console.browser.current_url.endswith("?stuck=0")
-    console.browser.find_element(By.LINK_TEXT, "configmaps/overview/waiting").click()
+    link = lambda: console.browser.find_element(By.LINK_TEXT, "configmaps/overview/waiting")  # noqa: E731
+    console.until(lambda: link().click() or True)  # it may just be drawn anew
     console.see("What holds it")
     assert console.browser.current_url.endswith("/overview/waiting?tab=stuck")
 
@@ -154,7 +155,7 @@ def test_the_audit_page_leaves_questions_out_unless_all_entries_are_chosen(
     console.browser.refresh()
     console.until(lambda: rows(console, "main").count(asked) == 2)
     console.open("/audit?tenant=demo&resource=objectsearches&code=201")
-    console.see("Questions, dry runs and the server's own status writes are left out.")
+    console.see("Questions, dry runs and the server's own status writes and leases are left out.")
 
 
 # --- a tenant's page ------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -162,6 +163,46 @@ def test_the_tree_counts_and_leads_to_lists(console: Console) -> None:
     link.click()
     console.until(lambda: console.browser.current_url.endswith("/t/demo/core/configmaps"))
     console.until(lambda: console.all(".kinds a[aria-current=page][title^='configmaps']"))
+
+
+@pytest.mark.parametrize(
+    ("path", "title"),
+    [
+        ("/", "Overview"),
+        ("/me", "My account"),
+        ("/tenants/demo", "Settings of demo"),
+        ("/t/demo/", "Tenant · demo"),
+        ("/t/demo/core/configmaps", "configmaps · demo"),
+        ("/t/demo/core/configmaps/new", "New configmaps · demo"),
+        ("/t/demo/core/configmaps/shop/old-bucket", "old-bucket · ConfigMap · demo"),
+        ("/t/demo/core/configmaps/shop/old-bucket/edit", "Edit old-bucket · demo"),
+        ("/t/demo/core/configmaps/shop/old-bucket/no/such/page", "There is no such page"),
+    ],
+)
+def test_a_page_has_a_title_of_its_own(console: Console, path: str, title: str) -> None:
+    console.open(path)
+    console.until(lambda: console.browser.title == f"{title} · Polyplane")
+
+
+@pytest.mark.parametrize("path", ["/t/demo/core/heaps", "/t/demo/core/heaps/shop/one"])
+def test_from_a_kind_that_is_not_served_a_link_leads_on(console: Console, path: str) -> None:
+    console.open(path)
+    console.see("Tenant demo serves no heaps.")
+    console.browser.find_element(By.LINK_TEXT, "What it holds").click()
+    console.arrive("/admin/console/t/demo/")
+
+
+def test_from_no_page_a_link_leads_on(console: Console) -> None:
+    console.open("/t/demo/core/configmaps/shop/old-bucket/no/such/page")
+    console.see("There is no such page")
+    console.browser.find_element(By.LINK_TEXT, "To the overview").click()
+    console.until(lambda: console.browser.title == "Overview · Polyplane")
+
+
+def test_the_side_leads_to_the_tenants_page(console: Console) -> None:
+    console.open("/t/demo/core/configmaps")
+    console.browser.find_element(By.LINK_TEXT, "Tenant demo").click()
+    console.see("What it holds")
 
 
 def test_dark_and_light_are_remembered(console: Console) -> None:

@@ -59,16 +59,17 @@ def wants_all(request: HttpRequest, parameter: str) -> bool:
 
 
 def by_people(rows: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
-    """Without questions and dry runs, which stored nothing and were not refused, and without the
-    status writes of the server's own controllers. Those have no address, which every request
-    has."""
+    """Without questions and dry runs, which stored nothing and were not refused, and without what
+    the server's own controllers write of themselves: status, and renewals of leases. Those entries
+    have no address, which every request has."""
     answered = Q(resource_version=0, code__lt=400)
     own = Q(user_name__in=(SERVER, CONTROLLER.name))  # first: few entries are looked into
-    status = own & Q(uri="", part="status")
+    renewal = Q(api_group="coordination.k8s.io", resource="leases", verb="update")
+    routine = own & Q(uri="") & (Q(part="status") | renewal)
     looked_into = rows.alias(
         uri=_text("data__requestURI"), part=_text("data__objectRef__subresource")
     )
-    return looked_into.exclude(status | answered & (_questions() | Q(uri__contains="dryRun=")))
+    return looked_into.exclude(routine | answered & (_questions() | Q(uri__contains="dryRun=")))
 
 
 def _text(path: str) -> Coalesce:

@@ -4,6 +4,7 @@
 |---|---|
 | a write, also of a status, by somebody | shown |
 | a write of a status by the server's own controllers | left out |
+| a renewal of a lease by them | left out |
 | another write of theirs | shown |
 | a question that was answered: reviews, searches, counts | left out |
 | a question that was refused, or that failed | shown |
@@ -35,6 +36,7 @@ SERVER, CONTROLLER = "system:apiserver", "system:kube-controller-manager"
 REVIEWS = "authorization.k8s.io/selfsubjectaccessreviews"
 SEARCHES, COUNTS = "search.polyplane.dev/objectsearches", "search.polyplane.dev/objectcounts"
 MAPS, QUOTAS, ACCOUNTS = "/configmaps", "/resourcequotas", "/serviceaccounts"
+LEASES = "coordination.k8s.io/leases"
 AGGREGATED = "metrics.example.com/readings"
 DRY = "/api/v1/x?fieldManager=me&dryRun=All"
 Row = tuple[str, str, str, int, int, dict[str, Any]]
@@ -45,6 +47,8 @@ SHOWN: dict[str, Row] = {
     "a status by somebody": ("reader-of-all", "update", QUOTAS, 200, 1, {"part": "status"}),
     "a status by a real controller": (CONTROLLER, "update", QUOTAS, 200, 1, {"part": "status"}),
     "what a controller makes": (CONTROLLER, "create", MAPS, 201, 1, {"uri": ""}),
+    "a renewal by a real controller": (CONTROLLER, "update", LEASES, 200, 1, {}),
+    "a lease that the server makes": (CONTROLLER, "create", LEASES, 201, 1, {"uri": ""}),
     "what the server deletes": (SERVER, "delete", "/events", 200, 1, {"uri": ""}),
     "a search that is refused": ("eve", "create", SEARCHES, 403, 0, {}),
     "a review that fails": ("eve", "create", REVIEWS, 500, 0, {}),
@@ -57,6 +61,7 @@ SHOWN: dict[str, Row] = {
     "a change of nothing": ("reader-of-all", "patch", MAPS, 200, 0, {"name": "a"}),
 }
 LEFT_OUT: dict[str, Row] = {
+    "a renewal by the server": (CONTROLLER, "update", LEASES, 200, 1, {"uri": ""}),
     "a status by the server": (SERVER, "update", QUOTAS, 200, 1, {"part": "status", "uri": ""}),
     "a status by its controller": (
         CONTROLLER,

@@ -3,7 +3,7 @@
 import { api } from "../lib/api.js";
 import { failure, notify, open } from "../lib/dialog.js";
 import { h, replace } from "../lib/dom.js";
-import { field } from "../lib/plain.js";
+import { button, field } from "../lib/plain.js";
 import { JSON_TYPE } from "../change/requests.js";
 import { guarded, manager, right, styled } from "../change/ui.js";
 import { send } from "../change/wire.js";
@@ -52,7 +52,7 @@ class Form {
       h("label", { class: "field" }, "In", select("where", where, chosen)),
       this.name,
       this.said,
-      h("footer", {}, this.try, this.do),
+      h("footer", {}, button("Cancel", () => close()), this.try, this.do),
     );
     this.update();
   }

@@ -1,6 +1,7 @@
 /* What can be done to objects besides editing them: each action's question to the authorizer, its
    form, and its request for one object. */
 
+import { toType as typeIt } from "../lib/dialog.js";
 import { h, replace } from "../lib/dom.js";
 import { autoscalersOf, scalingManagers } from "./autoscalers.js";
 import { PROPAGATION, canRestart, mark, parseMarks, remove, restart, scale, toType } from "./requests.js";
@@ -116,7 +117,7 @@ function deleting(resource, objects) {
       held ? h("p", { class: "warn" }, `${held === 1 && objects.length === 1 ? "It has" : `${held} have`} `
         + "finalizers: what is deleted stays until their controllers let it go.") : null,
       losses(resource),
-      wanted ? h("label", { class: "field" }, "Type ", h("code", {}, wanted), " to confirm", typed) : null,
+      wanted ? h("label", { class: "field" }, typeIt(wanted), typed) : null,
     ],
     ready: () => !wanted || typed.value === wanted,
     request: (object) => remove(object, {

@@ -3,6 +3,7 @@
 
 import { groupPart } from "../lib/discovery.js";
 import { h, replace } from "../lib/dom.js";
+import { fullName } from "../lib/kinds.js";
 import { contribute } from "../lib/parts.js";
 import { address, go, pathOf } from "../lib/router.js";
 import { ACTIONS } from "./actions.js";
@@ -61,8 +62,11 @@ function bar(tenant, actions, ask, act) {
   return element;
 }
 
+/** Kinds whose objects are reports of what programs have seen, not something that anybody writes. */
+const REPORTS = new Set(["events", "events.events.k8s.io"]);
+
 function newButton(tenant, resource, namespace) {
-  if (!resource.verbs.includes("create")) return null;
+  if (!resource.verbs.includes("create") || REPORTS.has(fullName(resource))) return null;
   const place = h("span", { class: "change-bar" });
   right({ tenant, resource, namespace }, { verb: "create" }).then(async (answer) => {
     if (!answer.allowed) return;

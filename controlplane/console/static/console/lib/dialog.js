@@ -35,7 +35,10 @@ export function open(title, content, { class: look = "" } = {}) {
     document.body.append(dialog);
     dialog.showModal();
     // the browser's choice is the first that can have it, ×; what asks for it with autofocus keeps it
-    if (!dialog.querySelector("[autofocus]")) dialog.querySelector(FIELDS)?.focus();
+    const first = dialog.querySelector("[autofocus]") ?? dialog.querySelector(FIELDS);
+    first?.focus();
+    // what is typed takes the place of what is preset, and is not put behind it: 3 of 2 is not 23
+    if (first?.matches("input")) first.select();
   });
 }
 
@@ -67,7 +70,7 @@ export async function confirm({ title, text, action = "OK", typed = "", danger =
       text ? h("p", {}, text) : null,
       detail ?? null,
       input
-        ? h("label", { class: "field" }, "Type ", h("code", {}, typed), " to confirm", input)
+        ? h("label", { class: "field" }, toType(typed), input)
         : null,
       h(
         "footer",
@@ -78,6 +81,11 @@ export async function confirm({ title, text, action = "OK", typed = "", danger =
     );
   });
   return answer === true;
+}
+
+/** The words above a field into which a name has to be typed. */
+export function toType(name) {
+  return h("span", {}, "Type ", h("code", {}, name), " to confirm");
 }
 
 /** A notice that goes by itself; errors stay until they are read. */

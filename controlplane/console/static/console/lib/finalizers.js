@@ -45,15 +45,14 @@ export function finalizersOf(object) {
 
 function explained(object, name, path) {
   const manager = writerOf(object, name, path);
-  const [owner, why] = KNOWN[name] ?? [guessed(name, manager), "its controller knows what for"];
+  const [owner, why] = KNOWN[name] ?? [guessed(name), "its controller knows what for"];
   return { name, owner, why, manager, path };
 }
 
 /** By its domain a controller's: "example.com/empty-the-bucket". */
-function guessed(name, manager) {
+function guessed(name) {
   const domain = name.includes("/") ? name.slice(0, name.indexOf("/")) : "";
-  const by = domain ? `a controller of ${domain}` : "a controller that names itself nowhere";
-  return manager ? `${by}; ${manager} has put it there` : by;
+  return domain ? `a controller of ${domain}` : "a controller that names itself nowhere";
 }
 
 /** The manager that owns the item of a set, "" where nobody does. */

@@ -6,7 +6,7 @@ import { menu } from "./dialog.js";
 import { h, replace, svg } from "./dom.js";
 import { drawer } from "./drawer.js";
 import { awaySince } from "./outage.js";
-import { address, go, pathOf, whenShown } from "./router.js";
+import { address, go, NOWHERE, pathOf, whenShown } from "./router.js";
 import { account, keep, lastTenant, recall } from "./state.js";
 import { tenants } from "./tenants.js";
 import { age } from "./time.js";
@@ -62,7 +62,7 @@ export function build(find) {
   return main;
 }
 
-function shown(frame, { tenant: named, params, query, path }, parts) {
+function shown(frame, { tenant: named, params, query, path, known }, parts) {
   const tenant = named || query.get("tenant") || lastTenant();
   if (params.resource && !params.name) setNamespace(frame, query.get("namespace") ?? "");
   if (named) keep("tenant", tenant);
@@ -74,7 +74,7 @@ function shown(frame, { tenant: named, params, query, path }, parts) {
     .catch(() => parts.tree.clear());
   replace(
     parts.own,
-    h("p", { title: tenant }, `Tenant ${tenant}`),
+    h("p", { title: tenant }, h("a", { href: `${address("t", tenant)}/` }, `Tenant ${tenant}`)),
     TENANT_PLACES.map(([title, place]) => placeLink(title, ["t", tenant, place], path)),
   );
   replace(
@@ -82,8 +82,9 @@ function shown(frame, { tenant: named, params, query, path }, parts) {
     h("p", {}, "Installation"),
     PLACES.map(([title, place]) => placeLink(title, [place], path)),
   );
-  replace(parts.trail, crumbs(named, params, path));
-  document.title = titleOf(named, params, path);
+  const title = known ? titleOf(named, params, path) : NOWHERE;
+  replace(parts.trail, known ? crumbs(named, params, path, title) : h("span", {}, title));
+  document.title = [title, named, "Polyplane"].filter(Boolean).join(" · ");
 }
 
 function placeLink(title, parts, path) {
@@ -223,7 +224,7 @@ function person() {
   );
 }
 
-function crumbs(tenant, params, path) {
+function crumbs(tenant, params, path, title) {
   const parts = [];
   if (tenant) parts.push([tenant, address("t", tenant) + "/"]);
   if (params.resource) {
@@ -240,16 +241,19 @@ function crumbs(tenant, params, path) {
   if (settings) parts.unshift(["Tenants", address("tenants")]);
   const place = tenant && !params.resource ? placeOf(TENANT_PLACES, path, 3) : null;
   if (place) parts.push([place, null]);
-  if (!parts.length) parts.push([titleOf(tenant, params, path).split(" · ")[0], null]);
+  if (!parts.length) parts.push([title, null]);
   return parts.map(([text, to], at) => [
     at ? h("span", { class: "slash", "aria-hidden": "true" }, "/") : null,
     to && at < parts.length - 1 ? h("a", { href: to }, text) : h("span", {}, text),
   ]);
 }
 
+/** What is shown of a tenant, or of the installation: "Edit web", "Settings of acme". */
 function titleOf(tenant, params, path) {
+  if (!tenant && params.name) return `Settings of ${params.name}`;
+  if (params.name) return /\/edit\/?$/.test(path) ? `Edit ${params.name}` : params.name;
+  if (/\/new\/?$/.test(path)) return `New ${params.resource ?? "object"}`;
+  if (params.resource) return params.resource;
   const place = tenant ? placeOf(TENANT_PLACES, path, 3) : placeOf(PLACES, path, 1);
-  const what =
-    params.name ?? params.resource ?? place ?? (tenant || (path === "/me" ? "Me" : "Overview"));
-  return `${what}${tenant && what !== tenant ? ` · ${tenant}` : ""} · Polyplane`;
+  return place ?? (tenant ? "Tenant" : path.startsWith("/me") ? "My account" : "Overview");
 }

@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { panel } from "./plain.js";
 import { exact } from "./time.js";
-import { many } from "./units.js";
+import { many, number } from "./units.js";
 
 const HOUR = 60;
 
@@ -25,10 +25,14 @@ async function draw(chart, minutes) {
   const column = (at) => times.map((time) => known.get(time)?.[at] ?? 0);
   const [{ default: Chart }] = await Promise.all([import("../vendor/uplot.js"), style()]);
   const colour = (name) => getComputedStyle(chart).getPropertyValue(name).trim() || "gray";
-  const line = (label, name) => ({ label, stroke: colour(name), width: 2 });
+  const data = [times, column(3), column(2), column(1)];
+  // below the chart stands what the pointer is at, and of the whole hour where it is at nothing
+  const total = (at) => data[at].reduce((sum, count) => sum + count, 0);
+  const value = (_, count, at) => number(count ?? total(at));
+  const line = (label, name) => ({ label, stroke: colour(name), width: 2, value });
   const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 } };
   const time = { ...axis, values: (_, at) => at.map(clock) };
-  const spot = { label: "at", value: (_, at) => (at === null ? "--" : clock(at)) };
+  const spot = { label: "at", value: (_, at) => (at === null ? "last hour" : clock(at)) };
   new Chart(
     {
       width: chart.clientWidth || 900,
@@ -37,7 +41,7 @@ async function draw(chart, minutes) {
       series: [spot, line("failed", "--bad"), line("refused", "--warn"), line("writes", "--accent")],
       axes: [time, { ...axis, size: 56 }],
     },
-    [times, column(3), column(2), column(1)],
+    data,
     chart,
   );
 }

@@ -1,6 +1,9 @@
 // Addresses of the console below /admin/console, and what each shows (History API).
 
+import { h } from "./dom.js";
+
 export const BASE = "/admin/console";
+export const NOWHERE = "There is no such page";
 const routes = [];
 let current = new AbortController();
 let outlet = null;
@@ -25,14 +28,15 @@ export function go(path, { replace = false } = {}) {
 }
 
 /** Changes the query of the address that is shown, without showing it anew. Members that are
- *  empty leave it. */
-export function remember(changes) {
+ *  empty leave it. back: whether the browser's Back leads to the address as it was. */
+export function remember(changes, { back = false } = {}) {
   const url = new URL(location.href);
   for (const [name, value] of Object.entries(changes)) {
     if (value) url.searchParams.set(name, value);
     else url.searchParams.delete(name);
   }
-  history.replaceState(null, "", url);
+  const same = url.href === location.href;
+  history[back && !same ? "pushState" : "replaceState"](null, "", url);
 }
 
 /** A path of parts, each as it is. */
@@ -44,7 +48,8 @@ export function pathOf(...parts) {
   return "/" + parts.map((part) => encodeURIComponent(part)).join("/");
 }
 
-/** Calls back with {tenant, params, path} whenever an address is shown. */
+/** Calls back with {tenant, params, path, known} whenever an address is shown; known: whether there
+ *  is a page at it. */
 export function whenShown(callback) {
   watchers.push(callback);
 }
@@ -89,7 +94,8 @@ export async function show() {
   current.abort();
   const { signal } = (current = new AbortController());
   const path = location.pathname.slice(BASE.length) || "/";
-  const found = matched(path) ?? { view: nowhere, params: {} };
+  const match = matched(path);
+  const found = match ?? { view: nowhere, params: {} };
   const root = document.createElement("div");
   root.className = "view";
   outlet.replaceChildren(root);
@@ -98,6 +104,7 @@ export async function show() {
     params: found.params,
     query: new URLSearchParams(location.search),
     path,
+    known: Boolean(match),
     root,
     signal,
   };
@@ -112,6 +119,7 @@ export async function show() {
 
 function nowhere({ root }) {
   root.append(
-    Object.assign(document.createElement("p"), { textContent: "There is no such page." }),
+    h("h1", { class: "page" }, NOWHERE),
+    h("p", {}, "The address may be wrong. ", h("a", { href: address() }, "To the overview")),
   );
 }

@@ -77,7 +77,7 @@ export async function makeToken(given, { others = false } = {}) {
       field("Days", "days", { type: "number", min: "1", max: "366", value: "30", required: true }),
       field("Description", "description", { maxlength: "200" }),
       said,
-      h("footer", {}, h("button", { type: "submit", class: "button primary" }, "Make")),
+      h("footer", {}, button("Cancel", () => close()), h("button", { type: "submit", class: "button primary" }, "Make")),
     );
   });
 }

@@ -6,6 +6,12 @@ import { forget } from "./state.js";
 
 const GROUP = "tenancy.polyplane.dev";
 
+/** What stands where a kind's objects would, of a tenant that does not know the kind. */
+export function unserved(tenant, name) {
+  const to = h("a", { href: `${address("t", tenant)}/` }, "What it holds");
+  return h("p", { class: "empty-note" }, `Tenant ${tenant} serves no ${name}. `, to);
+}
+
 /** An element, or null where going back is all that there is to do. */
 export function waysOut({ status }) {
   const { group, kind, name } = status?.details ?? {};

@@ -71,26 +71,30 @@ class Page {
         submit,
         "Who may?",
         input("verb", "Verb", this.query.verb ?? "get", VERBS),
-        input("what", "Resource", this.query.what, this.names()),
-        input("namespace", "Namespace", this.namespace, namespaces, false),
-        input("name", "Name", this.query.name, [], false),
+        input("what", "Resource", this.query.what, this.names(), { example: "deployments, or a path" }),
+        input("namespace", "Namespace", this.namespace, namespaces, { optional: "all" }),
+        input("name", "Name", this.query.name, [], { optional: "any" }),
       ),
     );
   }
 
   whatForm(namespaces) {
     const { kind, subject, groups } = this.query;
-    return panel(
-      "What may somebody do?",
-      form(
-        (values) => this.change(values),
-        "What may it do?",
-        choice("kind", "Kind", SUBJECTS, kind),
-        input("subject", "Name", subject, []),
-        input("in", "Namespace, of a service account", this.query.in, namespaces, false),
-        input("groups", "In groups", groups, [], false),
-      ),
-    );
+    const kinds = choice("kind", "Kind", SUBJECTS, kind);
+    const within = input("in", "Its namespace", this.query.in, namespaces);
+    const groupsOf = input("groups", "In groups", groups, [], { optional: "none" });
+    // a service account has a namespace, and its groups are known
+    const fit = () => {
+      const isAccount = kinds.querySelector("select").value === "ServiceAccount";
+      for (const [part, isAsked] of [[within, isAccount], [groupsOf, !isAccount]]) {
+        part.hidden = part.querySelector("input").disabled = !isAsked;
+      }
+    };
+    kinds.addEventListener("change", fit);
+    fit();
+    const asks = (values) => this.change(values);
+    const who = input("subject", "Name", subject, []);
+    return panel("What may somebody do?", form(asks, "What may it do?", kinds, who, within, groupsOf));
   }
 
   names() {
@@ -200,8 +204,8 @@ class Page {
         "Try",
         input("verb", "Verb", "get", VERBS),
         input("what", "Resource or path", "", this.names()),
-        input("namespace", "Namespace", this.namespace, [], false),
-        input("name", "Name", "", [], false),
+        input("namespace", "Namespace", this.namespace, [], { optional: "all" }),
+        input("name", "Name", "", [], { optional: "any" }),
         allowed ? null : { disabled: true, title: why },
       ),
       allowed ? null : h("p", { class: "muted" }, `Not for you: ${why}.`),
@@ -270,10 +274,11 @@ function beside(other) {
 
 let lists = 0;
 
-function input(name, label, value = "", known = [], required = true) {
+/** optional: what it means to leave the field empty, where that is allowed; example: of a value. */
+function input(name, label, value = "", known = [], { optional = "", example = "" } = {}) {
   const list = known.length ? `known-${(lists += 1)}` : null;
   return h("label", { class: "field" }, label,
-    h("input", { type: "text", name, value: value ?? "", required, list, autocomplete: "off" }),
+    h("input", { type: "text", name, value: value ?? "", required: !optional, placeholder: optional || example || null, list, autocomplete: "off" }),
     list ? h("datalist", { id: list }, known.map((one) => h("option", { value: one }))) : null);
 }
 

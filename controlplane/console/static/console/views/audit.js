@@ -10,7 +10,7 @@ import { age, exact } from "../lib/time.js";
 
 const FIELDS = ["tenant", "user", "verb", "group", "resource", "namespace", "name", "code", "auditID", "since", "until"];
 const SHOWN = [["", "what was done"], ["all", "all entries"]];
-const LEFT_OUT = "Questions, dry runs and the server's own status writes are left out.";
+const LEFT_OUT = "Questions, dry runs and the server's own status writes and leases are left out.";
 const NOT_KEPT = "Of a request there is an entry where the audit policy keeps one.";
 const NOTHING = "Nothing was found in that time (without one: the last day).";
 

@@ -58,7 +58,6 @@ async function migrationsOf(tenant, resource, signal) {
 const columns = (page) => [
   ["Definition", (crd) => definitionLink(page.tenant, crd)],
   ["Kind", (crd) => kindLink(page.tenant, crd)],
-  ["Scope", (crd) => crd.spec.scope],
   ["Objects", (crd) => objects(page.tenant, crd), "numeric"],
   ["Versions", (crd) => crd.spec.versions.map(version), "name"],
   ["Stored", (crd) => stored(page, crd), "name"],
@@ -74,7 +73,9 @@ function definitionLink(tenant, { metadata: { name } }) {
 }
 
 function kindLink(tenant, { spec }) {
-  return h("a", { href: address("t", tenant, spec.group, spec.names.plural) }, spec.names.kind);
+  const to = address("t", tenant, spec.group, spec.names.plural);
+  const scope = spec.scope === "Cluster" ? h("span", { class: "muted" }, " in no namespace") : null;
+  return [h("a", { href: to }, spec.names.kind), scope];
 }
 
 function objects(tenant, crd) {

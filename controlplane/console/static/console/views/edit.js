@@ -12,11 +12,12 @@ import { groupPart, resourceOf } from "../lib/discovery.js";
 import { h } from "../lib/dom.js";
 import { address, pathOf } from "../lib/router.js";
 import { Subject } from "../lib/subject.js";
+import { unserved } from "../lib/waysout.js";
 
 export default async function edit({ tenant, params, query, root, signal }) {
   const resource = await resourceOf(tenant, params.group, params.resource);
   if (!resource) {
-    root.append(h("p", {}, `Tenant ${tenant} serves no ${params.resource}.${params.group}.`));
+    root.append(unserved(tenant, `${params.resource}.${params.group}`));
     return;
   }
   const namespace = resource.namespaced ? params.namespace : "";
@@ -38,9 +39,11 @@ export default async function edit({ tenant, params, query, root, signal }) {
     verb: "Apply",
   });
   if (begun.said) bench.say(h("p", { class: "banner" }, begun.said));
+  if (begun.at) bench.source.reveal(begun.at);
 }
 
-/** What the editor begins with: the object as it is, or with one field as it was in a revision. */
+/** What the editor begins with: the object as it is, or with one field as it was in a revision; what
+    is said of that, and where (`at`) the cursor goes. */
 async function beginning(task, subject, query, signal) {
   const [field, revision] = [query.get("field"), query.get("revision")];
   if (!field || !revision || subject.isSecret) return { object: task.base };
@@ -48,12 +51,12 @@ async function beginning(task, subject, query, signal) {
   const earlier = withEarlier(task, then, field);
   if (!earlier) return { object: task.base, said: `Revision ${revision} has no ${field} to put back.` };
   const { object, path } = earlier;
-  const said = `${field} is as in revision ${revision}: review what changes.`;
+  const said = `${field} has its value of revision ${revision} again; nothing is stored yet.`;
   const others = appliers(task.live, path, manager()).join(", ");
-  if (!others) return { object, said };
-  const more = `${others} applies it: Review shows both values and asks whether you take it over. `
-    + `Whoever applies as ${others} is told of the conflict next time, or sets it back by force.`;
-  return { object, said: `${said} ${more}` };
+  if (!others) return { object, said, at: path };
+  const more = `It is a field that ${others} applies: Review shows both values and asks whether you take it over. `
+    + `If you do, ${others} is told of the conflict next time, or sets it back by force.`;
+  return { object, said: `${said} ${more}`, at: path };
 }
 
 /** What is known of a resource's kind: {tenant, resource, schemas, node}. */

@@ -19,6 +19,7 @@ import { forget, keep, recall } from "../lib/state.js";
 import { keyOf, LiveTable } from "../lib/table.js";
 import { age } from "../lib/time.js";
 import { many, number } from "../lib/units.js";
+import { unserved } from "../lib/waysout.js";
 
 const SELECTORS = ["label", "field", "cel"]; // parameters of the address that the server obeys
 
@@ -27,7 +28,7 @@ export default async function list(context) {
   const resource = await resourceOf(tenant, params.group, params.resource);
   if (!resource) {
     const name = params.group === "core" ? params.resource : `${params.resource}.${params.group}`;
-    root.append(h("p", { class: "empty-note" }, `Tenant ${tenant} serves no ${name}.`));
+    root.append(unserved(tenant, name));
     return;
   }
   await new List(context, resource).run();

@@ -14,11 +14,11 @@ export default async function view(context) {
   replace(
     root,
     h("div", { class: "toolbar" }, h("h1", {}, me.name), me.superuser ? h("span", { class: "badge warn" }, "superuser") : null),
-    panel("Account", h("dl", { class: "kv" }, h("dt", {}, "uid"), h("dd", {}, me.uid), h("dt", {}, "groups"), h("dd", {}, me.groups.join(", ") || "none")), table([["Role", (r) => r.name], ["", (r) => r.meaning]], me.roles, "You hold no role of the installation.")),
+    panel("Account", h("dl", { class: "kv" }, h("dt", {}, "uid"), h("dd", {}, me.uid), h("dt", {}, "groups"), h("dd", {}, me.groups.join(", ") || "none")), table([["Role", (r) => r.name], ["", (r) => r.meaning, "wrap"]], me.roles, "You hold no role of the installation.")),
     panel("Tokens", button("New token", async () => (await makeToken({})) && tokens.draw()), tokens.root),
     panel(
       "Sessions",
-      button("End all others", () => end("/sessions/others", again)),
+      me.sessions.some((row) => !row.current) && button("End all others", () => end("/sessions/others", again)),
       sessionTable(me.sessions, again),
     ),
   );

@@ -8,6 +8,7 @@ import { parts } from "../lib/parts.js";
 import { address, remember } from "../lib/router.js";
 import { Subject } from "../lib/subject.js";
 import { age } from "../lib/time.js";
+import { unserved } from "../lib/waysout.js";
 import { styled } from "./object/style.js";
 
 const TABS = [
@@ -22,7 +23,7 @@ const TABS = [
 export default async function object({ tenant, params, query, root, signal }) {
   const resource = await resourceOf(tenant, params.group, params.resource);
   if (!resource) {
-    root.append(h("p", {}, `Tenant ${tenant} serves no ${params.resource}.`));
+    root.append(unserved(tenant, params.resource));
     return;
   }
   const namespace = params.namespace === "-" ? "" : params.namespace;
@@ -54,7 +55,8 @@ class Page {
   begin() {
     this.root.classList.add("object");
     this.root.append(this.head, this.tabs, this.panel);
-    document.title = `${this.subject.name} · ${this.subject.resource.kind}`;
+    const { name, resource, tenant } = this.subject;
+    document.title = [name, resource.kind, tenant, "Polyplane"].join(" · ");
     this.heading();
     const first = this.subject.object || this.query.get("revision") ? "yaml" : "history";
     this.show(this.query.get("tab") ?? first);
@@ -138,7 +140,7 @@ class Page {
   /** Shows a tab; more: further members of the address. */
   async show(name, more = {}) {
     const [tab, , load] = TABS.find(([one]) => one === name) ?? TABS[0];
-    if (this.tab || more.revision) remember({ tab, revision: "", ...more });
+    if (this.tab || more.revision) remember({ tab, revision: "", ...more }, { back: true });
     this.query = new URLSearchParams(location.search);
     this.leave?.abort();
     const leave = (this.leave = new AbortController());

@@ -7,6 +7,7 @@ import { panel, table } from "../lib/plain.js";
 import { rates } from "../lib/rates.js";
 import { refreshed } from "../lib/refresh.js";
 import { address } from "../lib/router.js";
+import { account } from "../lib/state.js";
 import { tenants } from "../lib/tenants.js";
 import { many } from "../lib/units.js";
 import { changesAsked, newestChanges } from "./overview/changes.js";
@@ -22,24 +23,30 @@ const WAYS = { owner: "you own it", binding: "a binding names you or a group of 
 
 export default async function overview({ root, query, signal }) {
   const head = h("div", { class: "toolbar" }, h("h1", {}, "Overview"), h("span", { class: "grow" }));
-  const [state, changes] = [h("div"), h("div")];
+  const state = { urgent: h("div"), changes: h("div"), largest: h("div") };
   const listed = panel("Tenants");
   const stuck = stuckObjects(query, signal);
   const ending = endingSoon(signal);
-  root.append(head, state, stuck.root, ending, changes, listed);
+  root.append(head, state.urgent, stuck.root, ending, state.changes, state.largest, listed);
   const [known, me] = await Promise.all([tenants(), fact("/me", {}, signal)]);
   showTenants(listed, known);
   const looksAtAll = me.roles.some((role) => role.name === LOOKERS);
-  const draw = () => Promise.all([looksAtAll && drawState(state, changes, signal), stuck.draw()]);
+  const draw = () => Promise.all([looksAtAll && drawState(state, signal), stuck.draw()]);
   head.append(await refreshed(root, draw, signal));
 }
 
-async function drawState(state, changes, signal) {
+async function drawState(state, signal) {
   const query = new URLSearchParams(location.search); // what was chosen since is in the address
   const facts = await fact("/overview", { changes: changesAsked(query) }, signal);
   if (signal.aborted) return;
-  showState(state, facts);
-  replace(changes, newestChanges(query, facts.changes, signal));
+  replace(
+    state.urgent,
+    totals(facts.totals),
+    failing(facts.failing),
+    h("div", { class: "columns" }, full(facts.full), rates(facts.minutes)),
+  );
+  replace(state.changes, newestChanges(query, facts.changes, signal));
+  replace(state.largest, largest(facts.largest));
 }
 
 function showTenants(listed, { names, all, through }) {
@@ -62,19 +69,8 @@ function showTenants(listed, { names, all, through }) {
   }
   draw();
   const count = all ? many(names.length, "tenant") : `the first ${many(names.length, "tenant")}`;
-  listed.append(
-    h("p", { class: "muted" }, names.length ? count : "You may look into no tenant yet."),
-    filter,
-    links,
-  );
-}
-
-function showState(state, facts) {
-  replace(
-    state,
-    totals(facts.totals),
-    rates(facts.minutes),
-    failing(facts.failing),
-    h("div", { class: "columns" }, full(facts.full), largest(facts.largest)),
-  );
+  if (!names.length) {
+    const way = `An owner of a tenant gives access to user ${account()} on the tenant's page Access; whoever runs the installation gives a role.`;
+    listed.append(h("p", { class: "muted" }, `You may look into no tenant yet. ${way}`));
+  } else listed.append(h("p", { class: "muted" }, count), filter, links);
 }

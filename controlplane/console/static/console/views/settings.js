@@ -50,7 +50,7 @@ export default async function view(context) {
           ["Limit", (use) => (row.limits[use[1]] ? use[2](row.limits[use[1]]) : "none"), "numeric"],
           ["", (use) => share(row[use[1]], row.limits[use[1]]), "numeric"],
         ],
-        [["Objects", "objects", number], ["Bytes", "bytes", bytes], ["Bytes of the log", "logBytes", bytes], ["Bytes written this hour", "hourBytes", bytes]],
+        [["Objects", "objects", number], ["Bytes", "bytes", bytes], ["Bytes of history", "logBytes", bytes], ["Bytes written this hour", "hourBytes", bytes]],
       ),
     ),
     panel("Tokens", button("New token", make({})), tokens.root),
@@ -107,7 +107,7 @@ async function quotas(name, again) {
       h("p", { class: "muted" }, "What is empty is the installation's limit."),
       QUOTAS.map((quota) => field(quota, quota, { type: "number", min: "0", value: spec?.quotas?.[quota] ?? "" })),
       said,
-      h("footer", {}, h("button", { type: "submit", class: "button primary" }, "Change")),
+      h("footer", {}, button("Cancel", () => close()), h("button", { type: "submit", class: "button primary" }, "Change")),
     );
   });
   if (done) setTimeout(again, 1500);

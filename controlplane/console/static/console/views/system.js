@@ -31,10 +31,15 @@ function drawn({ database, ...system }) {
     panel("Logs, the largest first", table(LOGS, system.logs)),
     panel(`Database: ${bytes(database.bytes)}, PostgreSQL ${database.version}, up ${duration(database.upSeconds * 1000)}`, table([["Table", (t) => t.name], ["Size", (t) => bytes(t.bytes), "numeric"], ["Partitions", (t) => String(t.partitions), "numeric"]], database.tables)),
     panel("Connections", table([["Application", (c) => c.application], ["State", (c) => c.state], ["Connections", (c) => String(c.connections), "numeric"], ["Longest statement", (c) => `${c.longestSeconds.toFixed(1)} s`, "numeric"]], system.connections)),
-    panel("Duties", table([["Lease", (l) => l.name], ["Holder", (l) => l.holder], ["Until", (l) => l.until]], system.leases)),
-    panel("Certificates", table([["", (c) => c.name], ["Subject", (c) => c.subject], ["Expires", (c) => h("span", { class: c.soon ? "bad" : "" }, c.expires)]], system.certificates)),
+    panel("Duties", table([["Lease", (l) => l.name], ["Holder", (l) => l.holder], ["Until", (l) => at(l.until)]], system.leases)),
+    panel("Certificates", table([["", (c) => c.name], ["Subject", (c) => c.subject], ["Expires", (c) => h("span", { class: c.soon ? "bad" : "" }, at(c.expires))]], system.certificates)),
     panel("Settings in force", table([["Setting", (s) => s[0]], ["Value", (s) => s[1]]], Object.entries(system.settings), "All are the defaults.")),
   ];
+}
+
+/** A time as everywhere in the console. */
+function at(time) {
+  return h("time", { datetime: time }, exact(Date.parse(time)));
 }
 
 const WORKERS = [
@@ -48,19 +53,24 @@ const WORKERS = [
 
 const SLOWEST = [
   ["Verb", (r) => r.verb],
-  ["Resource", (r) => [r.group ? `${r.resource}.${r.group}` : r.resource || "(no resource)", r.subresource && `/${r.subresource}`]],
+  ["Resource", (r) => what(r)],
   ["Requests", (r) => number(r.requests), "numeric"],
   ["Mean", (r) => `${(r.meanSeconds * 1000).toFixed(1)} ms`, "numeric"],
   ["99 of 100 within", (r) => (r.p99Seconds === null ? "over a minute" : `${r.p99Seconds * 1000} ms`), "numeric"],
   ["Longer than 1 s", (r) => h("span", { class: r.slow ? "bad" : "" }, number(r.slow)), "numeric"],
 ];
 
+function what({ group, resource, subresource }) {
+  if (!resource) return `/${subresource.replace(/^\//, "")}`; // a path, or the beginning of one
+  return [group ? `${resource}.${group}` : resource, subresource && `/${subresource}`];
+}
+
 /** What they are, and what is not told of them. */
 const SHOWN =
-  "Watches, and what else ends when its client likes, are none. A duration leads to the audit log, which has an entry where the policy keeps one. “…” stands for parameters that may hold what is secret.";
+  "Watches, and whatever else lasts as long as its client likes, are left out. A duration leads to the audit log, which has an entry where the policy keeps one. “…” stands for parameters that may hold what is secret.";
 
 const SLOW = [
-  ["Time", (r) => h("time", { datetime: r.at }, exact(Date.parse(r.at)))],
+  ["Time", (r) => at(r.at)],
   ["Took", (r) => h("a", { href: entries(r), title: `Audit ID ${r.auditID}` }, seconds(r.seconds)), "numeric"],
   ["Verb", (r) => r.verb],
   ["Path", (r) => r.path, "wrap"],

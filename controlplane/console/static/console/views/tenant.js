@@ -7,6 +7,7 @@ import { h, replace } from "../lib/dom.js";
 import { fullName, sections } from "../lib/kinds.js";
 import { parts } from "../lib/parts.js";
 import { address } from "../lib/router.js";
+import { account } from "../lib/state.js";
 import { number } from "../lib/units.js";
 import { use } from "./tenant/use.js";
 
@@ -15,6 +16,7 @@ const EVERY = 2000; // milliseconds between looks at whether anything was writte
 
 export default async function tenant({ tenant: name, root, signal }) {
   const holds = h("div", { class: "columns" });
+  const served = await resources(name); // of a tenant that is not there nothing is shown but that
   root.append(
     h("h1", { class: "page" }, name),
     h("p", {}, link(name, "past", "Past"), " ", link(name, "deleted", "Deleted objects")),
@@ -23,7 +25,7 @@ export default async function tenant({ tenant: name, root, signal }) {
     h("h2", { class: "page" }, "What it holds"),
     holds,
   );
-  const inventory = new Inventory(name, sections(await resources(name)), holds);
+  const inventory = new Inventory(name, sections(served), holds);
   const may = await api(name).can("list", "", "namespaces");
   const seen = may.allowed ? await versionOf(name, signal) : "";
   forget(); // what was counted before that version may miss what was written until then
@@ -55,7 +57,15 @@ class Inventory {
     const wanted = this.kinds.filter(this.has);
     const same = wanted.length === this.lines.size && wanted.every((kind) => this.lines.has(kind));
     if (!same) this.build();
+    if (!wanted.length) replace(this.root, this.nothing());
     for (const kind of wanted) this.tell(this.lines.get(kind).shown, number(this.counts.get(kind)));
+  }
+
+  /** There are namespaces in every tenant: who sees none may not. */
+  nothing() {
+    const query = new URLSearchParams({ kind: "User", subject: account() });
+    const mine = h("a", { href: `${address("t", this.tenant, "access")}?${query}` }, "What you may do");
+    return h("p", { class: "muted" }, "Nothing that you may list. ", mine);
   }
 
   /** Anew; the link that has the focus keeps it. */

@@ -5,7 +5,7 @@ import { api } from "../lib/api.js";
 import { failure, open } from "../lib/dialog.js";
 import { h, replace } from "../lib/dom.js";
 import { fact } from "../lib/facts.js";
-import { field, sortable } from "../lib/plain.js";
+import { button, field, sortable } from "../lib/plain.js";
 import { address, go, pathOf } from "../lib/router.js";
 import { age, exact } from "../lib/time.js";
 import { bytes, number } from "../lib/units.js";
@@ -50,7 +50,7 @@ function fits({ name, displayName, state, owners }, typed) {
 export function share(used, limit) {
   if (!limit) return h("span", { class: "muted" }, "no limit");
   const percent = Math.round(100 * part(used, limit));
-  return h("span", { class: percent >= 90 ? "bad" : percent >= 75 ? "warn" : "" }, `${percent} %`);
+  return h("span", { class: percent >= 90 ? "bad" : percent >= 75 ? "warn" : "" }, `${percent}%`);
 }
 
 function part(used, limit) {
@@ -65,7 +65,7 @@ const COLUMNS = [
   ["of quota", (row) => share(row.objects, row.limits.objects), "numeric", (row) => part(row.objects, row.limits.objects)],
   ["Bytes", (row) => bytes(row.bytes), "numeric", (row) => row.bytes],
   ["of quota", (row) => share(row.bytes, row.limits.bytes), "numeric", (row) => part(row.bytes, row.limits.bytes)],
-  ["Log", (row) => bytes(row.logBytes), "numeric", (row) => row.logBytes],
+  ["History", (row) => bytes(row.logBytes), "numeric", (row) => row.logBytes],
   ["of quota", (row) => share(row.logBytes, row.limits.logBytes), "numeric", (row) => part(row.logBytes, row.limits.logBytes)],
   ["Owners", (row) => row.owners.join(", ")],
   ["Expires", (row) => (row.expires ? exact(Date.parse(row.expires)) : ""), null, (row) => row.expires || "~"],
@@ -103,7 +103,7 @@ function made() {
       field("Owner (a user)", "owner"),
       h("label", { class: "field" }, "Template", template),
       said,
-      h("footer", {}, h("button", { type: "submit", class: "button primary" }, "Create")),
+      h("footer", {}, button("Cancel", () => close()), h("button", { type: "submit", class: "button primary" }, "Create")),
     );
   });
 }

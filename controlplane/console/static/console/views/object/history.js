@@ -83,8 +83,25 @@ class View {
 
   choose(end, number) {
     this[end] = number;
-    if (end === "to")
-      this.from = this.items.find((one) => one.metadata.name === number)?.previous ?? "";
+    if (end === "to") this.from = this.before(number);
+  }
+
+  before(number) {
+    return this.items.find((one) => one.metadata.name === number)?.previous ?? "";
+  }
+
+  /** A choice of the reader's. What comes of it is what was done, not what would undo it: the other
+   *  end makes way where it would be on the wrong side. */
+  pick(end, number) {
+    const names = this.items.map((one) => one.metadata.name); // the newest first
+    this[end] = number;
+    const isForwards = !names.includes(this.from) || names.indexOf(this.from) > names.indexOf(this.to);
+    if (!isForwards && end === "from") this.to = names[Math.max(names.indexOf(number) - 1, 0)];
+    if (this.from === this.to || (!isForwards && end === "to")) this.from = this.before(this.to);
+    this.draw();
+    const focused = `input[name=${end}][aria-label$=" ${number}"]`;
+    this.body.querySelector(focused)?.focus();
+    return this.compare();
   }
 
   async rights() {
@@ -129,7 +146,7 @@ class View {
         name,
         "aria-label": `${name} revision ${number}`,
         checked: this[name] === number,
-        onchange: () => ((this[name] = number), this.compare()),
+        onchange: () => this.pick(name, number),
       });
     const current = this.subject.object?.metadata.resourceVersion === number;
     const note = item.restored ? `${item.verb} of ${item.restored}` : (item.message ?? "");

@@ -7,6 +7,7 @@ import { groupPart } from "../../lib/discovery.js";
 import { address } from "../../lib/router.js";
 
 const MOST = 50; // fields that are listed
+const FEW = 6; // that are shown without being asked for
 
 /** The fields that differ between two revisions of the object and can be edited; null where there
  *  is nothing to put back, or the user may not. */
@@ -21,7 +22,7 @@ export async function fieldsBack(subject, { from, to, signal }) {
   if (!fields.length) return null;
   return h(
     "details",
-    { class: "put-back" },
+    { class: "put-back", open: fields.length <= FEW },
     h("summary", {}, "Put one of these back"),
     h(
       "ul",

@@ -16,7 +16,9 @@ export default async function stuck({ subject, panel, signal }) {
   const holds = h("section", {});
   const conditions = h("section", {});
   const blocks = h("section", {});
-  panel.append(holds, conditions, blocks);
+  const isNamespace = subject.resource.group === "" && subject.resource.resource === "namespaces";
+  // a namespace goes by itself once what is in it has gone: to free that is what is to be done
+  panel.append(...(isNamespace ? [blocks, holds, conditions] : [holds, conditions, blocks]));
   const draw = async () => {
     const { object } = subject;
     if (!object?.metadata.deletionTimestamp) {
@@ -80,10 +82,9 @@ function card(subject, object, finalizer, may, panel) {
       "dl",
       {},
       h("dt", {}, "Taken away by"),
-      h("dd", {}, finalizer.owner),
+      h("dd", {}, finalizer.owner, finalizer.manager && `; ${finalizer.manager} has put it there`),
       h("dt", {}, "Waits for"),
       h("dd", {}, finalizer.why),
-      finalizer.manager && [h("dt", {}, "Written by"), h("dd", {}, finalizer.manager)],
       h("dt", {}, "By hand"),
       h("dd", {}, h("code", { class: "command" }, command)),
     ),
@@ -91,14 +92,20 @@ function card(subject, object, finalizer, may, panel) {
   );
 }
 
+/** What comes of it. */
+function losses({ name, path, owner }) {
+  if (path[0] === "spec" && name === "kubernetes") {
+    return "The namespace goes, and what is left in it stays behind without one. Free that first.";
+  }
+  return `It is for ${owner} to do that, once it has cleaned up. What it would have cleaned up stays behind.`;
+}
+
 /** Takes a finalizer away, if the object still is the one that was shown. */
 async function free(subject, finalizer) {
   const { object } = subject;
   const agreed = await confirm({
-    title: `Remove ${finalizer.name}`,
-    text:
-      `What ${finalizer.owner} would have cleaned up stays behind. ` +
-      "The removal is in the audit log under your name.",
+    title: `Remove finalizer ${finalizer.name}`,
+    text: `${losses(finalizer)} The removal is in the audit log under your name.`,
     typed: subject.name,
     danger: true,
     action: "Remove the finalizer",
@@ -181,7 +188,7 @@ async function inNamespace(subject, object, signal) {
   const title = h("h2", {}, "What is left in the namespace");
   if (!found.length) return [title, h("p", { class: "muted" }, "Nothing that you may list.")];
   found.sort((a, b) => b.finalizers.length - a.finalizers.length);
-  return [title, listed(subject, found)];
+  return [title, h("p", {}, "The namespace goes by itself once these have gone."), listed(subject, found)];
 }
 
 /** "resource.group" of what the namespace controller says is left ("configmaps. has 1 resource

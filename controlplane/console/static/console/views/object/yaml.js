@@ -82,6 +82,7 @@ function banner(page, past) {
 function secretButton(subject, panel, redraw) {
   const values = h("div", { class: "values" });
   const label = () => (subject.revealed ? "Hide values" : "Reveal values");
+  const hint = h("span", { class: "muted", hidden: subject.revealed }, "What it holds is not shown.");
   const flip = button(label(), act, { id: "reveal" });
   async function act() {
     try {
@@ -91,6 +92,7 @@ function secretButton(subject, panel, redraw) {
       panel.prepend(failure(error));
     }
     flip.textContent = label();
+    hint.hidden = subject.revealed;
     replace(values, subject.revealed && decoded(subject.object.data ?? {}));
     redraw();
   }
@@ -98,7 +100,7 @@ function secretButton(subject, panel, redraw) {
     flip.disabled = !allowed;
     if (!allowed) flip.title = reason || "You may not get this Secret.";
   });
-  return [flip, values];
+  return [flip, hint, values];
 }
 
 function decoded(data) {

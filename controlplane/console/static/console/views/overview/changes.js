@@ -9,7 +9,7 @@ import { address, remember } from "../../lib/router.js";
 import { age } from "../../lib/time.js";
 
 const SHOWN = [
-  ["", "without the server's own status writes"],
+  ["", "without the server's own routine"],
   ["all", "all"],
 ];
 

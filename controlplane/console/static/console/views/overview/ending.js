@@ -5,6 +5,7 @@ import { h, replace } from "../../lib/dom.js";
 import { fact } from "../../lib/facts.js";
 import { panel, table } from "../../lib/plain.js";
 import { address } from "../../lib/router.js";
+import { exact } from "../../lib/time.js";
 
 /** A panel, or nothing where nothing ends. */
 export function endingSoon(signal) {
@@ -27,8 +28,12 @@ function shown({ certificates, secrets, more, tokens }) {
 const COLUMNS = [
   ["What", (row) => row.what, "wrap"],
   ["Whose", (row) => row.whose, "wrap"],
-  ["Expires", (row) => (row.ended ? h("span", { class: "bad" }, `${row.expires}, has expired`) : row.expires)],
+  ["Expires", (row) => (row.ended ? h("span", { class: "bad" }, `${day(row)}, has expired`) : day(row))],
 ];
+
+function day({ expires }) {
+  return exact(Date.parse(expires));
+}
 
 function ofServer({ name, subject, expires }) {
   return { what: name, whose: subject, expires };

@@ -8,7 +8,7 @@ import { bytes, many, number } from "../../lib/units.js";
 const QUOTAS = {
   objects: "objects",
   bytes: "bytes",
-  logBytes: "bytes of the log",
+  logBytes: "bytes of history",
   hourBytes: "bytes written this hour",
 };
 
@@ -32,13 +32,13 @@ export function largest(rows) {
     ["Tenant", ({ name }) => page(name)],
     ["Objects", (row) => number(row.objects), "numeric"],
     ["Bytes", (row) => bytes(row.bytes), "numeric"],
-    ["Log", (row) => bytes(row.logBytes), "numeric"],
+    ["History", (row) => bytes(row.logBytes), "numeric"],
   ];
   return panel("Largest tenants", table(columns, rows));
 }
 
 export function full(rows) {
-  const share = (row) => `${Math.round(row.share * 100)} %`;
+  const share = (row) => `${Math.round(row.share * 100)}%`;
   const columns = [
     ["Tenant", ({ name }) => page(name)],
     ["Quota", ({ quota }) => QUOTAS[quota] ?? quota],
@@ -59,7 +59,7 @@ export function failing(rows) {
     ["Name", ({ name }) => name || "(too many names)", "name"],
     ["Kind", ({ resource }) => resource],
     ["Failures", (row) => h("span", { class: "bad" }, number(row.failures)), "numeric"],
-    ["Tenants that have one of the name", links, "wrap"],
+    ["Tenants that have it", links, "wrap"],
   ];
   return panel(`Failing webhooks and policies: ${many(rows.length, "name")}`, table(columns, rows));
 }

@@ -10,7 +10,7 @@ import { recall } from "../../lib/state.js";
 
 const NAMESPACES = ["", "namespaces"];
 const PAGES = [
-  ["past", "As of a time"],
+  ["past", "Past"],
   ["deleted", "Deleted objects"],
 ];
 export const REVISIONS = {

@@ -11,7 +11,7 @@ import { share } from "../tenants.js";
 const USES = [
   ["Objects", "objects", number],
   ["Bytes", "bytes", bytes],
-  ["Bytes of the log", "logBytes", bytes],
+  ["Bytes of history", "logBytes", bytes],
   ["Bytes written this hour", "hourBytes", bytes],
 ];
 
@@ -29,7 +29,8 @@ function drawn(row) {
   const columns = [
     ["", ([title]) => title],
     ["Used", ([, name, told]) => told(row[name]), "numeric"],
-    ["of its quota", ([, name]) => share(row[name], row.limits[name]), "numeric"],
+    ["of", ([, name, told]) => (row.limits[name] ? told(row.limits[name]) : ""), "numeric"],
+    ["", ([, name]) => share(row[name], row.limits[name]), "numeric"],
   ];
   const settings = h("a", { class: "button", href: address("tenants", row.name) }, "Quotas, tokens, settings");
   return h(
