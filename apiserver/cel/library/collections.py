@@ -194,7 +194,7 @@ def _is_sorted(items: list[Any]) -> bool:
 
 
 def _sum(zero: Any) -> Any:
-    """From the left, one by one: a total that overflows on the way is an error, and so is an item of
+    """From the left: a total that overflows on the way is an error, and so is an item of
     another type than the first."""
     kind = type(zero)
 
