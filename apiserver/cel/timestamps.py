@@ -13,6 +13,7 @@ from apiserver.cel.scalars import Duration, Timestamp
 from apiserver.cel.values import SECOND
 from apiserver.effort import spend
 from apiserver.golang import time
+from apiserver.golang.strconv import plain_digits, shortest_digits
 
 MIN_SECONDS: Final = -62135596800
 MAX_SECONDS: Final = 253402300799
@@ -34,10 +35,11 @@ def parse_duration(text: str) -> Duration | None:
 
 
 def format_seconds(d: Duration) -> str:
-    """Seconds without needless digits: ``3600s``, ``0.001s``."""
+    """Seconds as the shortest text of their float64: ``3600s``, ``0.001s``; of centuries, not all
+    nanoseconds show."""
     whole, rest = divmod(abs(d.ns), SECOND)
-    fraction = f".{rest:09d}".rstrip("0") if rest else ""
-    return f"{'-' if d.ns < 0 else ''}{whole}{fraction}s"
+    seconds = plain_digits(*shortest_digits(whole + rest / SECOND))
+    return f"{'-' if d.ns < 0 else ''}{seconds}s"
 
 
 def parse_timestamp(text: str) -> Timestamp | None:

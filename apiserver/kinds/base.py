@@ -284,6 +284,11 @@ class Kind:
         yet."""
         return self.scale_of(obj)
 
+    def scale_written(self, obj: Object) -> Object:
+        """What a write of the scale is answered with; differs only for objects of which the
+        storage version has no room for replicas."""
+        return self.scale_of(obj)
+
     def set_scale(self, obj: Object, replicas: int) -> None:
         """Writes spec.replicas of a Scale into the object; in place."""
         raise NotImplementedError(f"{self.kind}/scale")

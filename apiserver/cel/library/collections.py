@@ -4,7 +4,9 @@ Kubernetes' ``library/lists.go``)."""
 from __future__ import annotations
 
 import operator
-from itertools import islice
+from collections.abc import Callable, Iterable
+from functools import reduce
+from itertools import accumulate, islice
 from typing import Any, Final
 
 from apiserver.cel.decls import Overload, functions, overload
@@ -192,17 +194,30 @@ def _is_sorted(items: list[Any]) -> bool:
 
 
 def _sum(zero: Any) -> Any:
+    """From the left: a total that overflows on the way is an error, and so is an item of
+    another type than the first."""
+    kind = type(zero)
+
     def total(items: list[Any]) -> Any:
         items = flat(items)
         spend(2 * len(items))
-        if isinstance(zero, Duration):
-            return duration_of(sum(i.ns for i in items))
-        if isinstance(zero, float):
-            return float(sum(items, 0.0))
-        whole = sum(int(i) for i in items)
-        return uint_of(whole) if isinstance(zero, Uint) else int_of(whole)
+        if any(type(i) is not kind for i in items):
+            raise EvalError("no such overload")
+        if kind is float:
+            return reduce(operator.add, items, zero)
+        if kind is Duration:
+            return _last(duration_of, (i.ns for i in items))
+        return _last(uint_of if kind is Uint else int_of, map(int, items))
 
     return total
+
+
+def _last(checked: Callable[[int], Any], numbers: Iterable[int]) -> Any:
+    """The last of the totals, all of which have to be in range."""
+    totals = list(accumulate(numbers, initial=0))
+    checked(min(totals))
+    checked(max(totals))
+    return checked(totals[-1])
 
 
 def _extreme(name: str, pick: Any) -> Any:

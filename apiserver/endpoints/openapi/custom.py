@@ -113,7 +113,7 @@ def _node(schema: Schema, *, v2: bool) -> Node:
     for attribute in ("description", "type", "format"):
         if getattr(schema, attribute):
             node[attribute] = getattr(schema, attribute)
-    if schema.default is not MISSING:
+    if schema.default is not MISSING and not v2:
         node["default"] = schema.default
     for attribute, key in _BOUNDS:
         if getattr(schema, attribute) not in (None, ""):

@@ -25,18 +25,15 @@ Make = Callable[[Object, str], Object]
 
 
 class ScaleView(ResourceView):
-    def _response(self, kind: negotiate.Accepted, stored: Stored) -> HttpResponseBase:
-        scope, scale = (
-            self.scope,
-            Stored.of_object(self.scope.resource.hooks.scale_of(stored.object)),
-        )
+    def _response(self, kind: negotiate.Accepted, scale: Object) -> HttpResponseBase:
+        scope, stored = self.scope, Stored.of_object(scale)
         printed = scale_table.columns(scope), partial(scale_table.cells, scope)
-        return encode.object_response(self.request, scope, kind, scale, printed=printed)
+        return encode.object_response(self.request, scope, kind, stored, printed=printed)
 
     async def get(self, request: ApiRequest) -> HttpResponseBase | None:
         kind = encode.accepted(self.request, self.scope)
         stored = await reading.get(self.registry, self.scope, read_version(self.request.query))
-        return self._response(kind, stored)
+        return self._response(kind, self.scope.resource.hooks.scale_of(stored.object))
 
     async def put(self, request: ApiRequest) -> HttpResponseBase | None:
         kind = encode.accepted(self.request, self.scope)
@@ -88,4 +85,4 @@ class ScaleView(ResourceView):
             lambda old: make(old, request.manager), uid_is_precondition=uid_is_precondition
         )
         stored = await update(self.registry, self.scope, change, request)
-        return self._response(kind, stored)
+        return self._response(kind, self.scope.resource.hooks.scale_written(stored.object))

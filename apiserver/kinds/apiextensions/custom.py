@@ -22,7 +22,7 @@ from apiserver.kinds.apiextensions.columns import Cell
 from apiserver.kinds.apiextensions.conversion import ConversionFailed
 from apiserver.kinds.apiextensions.embedded import validate_embedded
 from apiserver.kinds.apiextensions.jsonpath import Path
-from apiserver.kinds.apiextensions.scale import Scale
+from apiserver.kinds.apiextensions.scale import UNSET, Scale
 from apiserver.kinds.apiextensions.schemas import Source
 from apiserver.kinds.base import Column, Kind, WriteContext
 from apiserver.kinds.common.objectmeta import STANDARD_FINALIZERS, shared_errors
@@ -211,10 +211,13 @@ class CustomKind(Kind):
         return [cell(obj, now) for cell in self.versions[version].cells]
 
     def scale_of(self, obj: Object) -> Object:
-        return self._scale(obj).read(obj, for_update=False)
+        return self._scale(obj).read(obj, absent=None)
 
     def scale_for_update(self, obj: Object) -> Object:
-        return self._scale(obj).read(obj, for_update=True)
+        return self._scale(obj).read(obj, absent=UNSET)
+
+    def scale_written(self, obj: Object) -> Object:
+        return self._scale(obj).read(obj, absent=0)
 
     def set_scale(self, obj: Object, replicas: int) -> None:
         self._scale(obj).write(obj, replicas)

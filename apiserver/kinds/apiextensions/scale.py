@@ -40,18 +40,19 @@ class Scale:
             scale.get("labelSelectorPath") or "",
         )
 
-    def read(self, obj: Object, *, for_update: bool) -> Object:
-        """The autoscaling/v1 Scale. Raises InternalError where the object has no replicas, unless
-        it is about to be given some, and PlainError where a value is of the wrong type."""
+    def read(self, obj: Object, *, absent: int | None) -> Object:
+        """The autoscaling/v1 Scale; absent: the replicas of an object that has none. Raises
+        InternalError where it is None and they are absent, and PlainError where a value is of the
+        wrong type."""
         try:
             replicas, status = _int(obj, self.spec), _int(obj, self.status)
             selector = _string(obj, self.selector) if self.selector else ""
         except _WrongType as e:
             raise PlainError(str(e)) from None
         if replicas is None:
-            if not for_update:
+            if absent is None:
                 raise InternalError(f"the spec replicas field {go_quote(self.spec)} does not exist")
-            replicas = UNSET
+            replicas = absent
         metadata = {
             k: v
             for k in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")

@@ -74,6 +74,10 @@ def test_what_is_either_a_number_or_a_string_is_told_in_version_3_alone(
             {"x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True},
         ),
         ({"type": "string", "not": {"enum": ["a"]}}, {"type": "string"}),
+        (
+            {"type": "array", "items": {"type": "string", "default": "b"}, "default": ["a"]},
+            {"type": "array", "items": {"type": "string"}},
+        ),
     ],
 )
 def test_version_2_leaves_out_what_kubectl_cannot_bear(schema: Object, in_v2: Object) -> None:

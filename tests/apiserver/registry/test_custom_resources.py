@@ -333,11 +333,20 @@ async def test_status_that_creating_drops_is_read_with_its_default(api: Api) -> 
 async def test_fields_that_the_stored_version_does_not_know_are_lost(api: Api) -> None:
     crd = definition({"type": "object", "properties": {"a": {"type": "string"}}})
     v2 = {**copy_json(crd["spec"]["versions"][0]), "name": "v2", "storage": False}
-    v2["schema"]["openAPIV3Schema"]["properties"]["b"] = {"type": "string"}
+    v2["schema"]["openAPIV3Schema"]["properties"] |= {
+        "b": {"type": "string"},
+        "spec": {"type": "object", "properties": {"replicas": {"type": "integer"}}},
+    }
+    paths = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
+    v2["subresources"] = {"scale": paths}
     crd["spec"]["versions"].append(v2)
     await define(api, crd)
-    made = await api.ok("POST", FOOS.replace("v1", "v2"), foo("f", "v2", a="x", b="y"))
+    foos = FOOS.replace("v1", "v2")
+    made = await api.ok("POST", foos, foo("f", "v2", a="x", b="y"))
     assert (made["a"], "b" in made) == ("x", False)
+    status, scale = await api.patch(f"{foos}/f/scale", {"spec": {"replicas": 3}})
+    assert (status, scale["spec"]) == (200, {})
+    assert (await api("GET", f"{foos}/f/scale"))[0] == 500
 
 
 async def test_unknown_fields_go_with_a_warning_or_are_refused(api: Api) -> None:
