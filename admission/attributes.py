@@ -144,7 +144,8 @@ class Attributes:
     request's version.
 
     Mutating plugins change ``object``, in place or by setting another one. warnings: texts for
-    Warning headers; audit: what policies and webhooks tell the audit log (`annotate`);
+    Warning headers; audit: what policies and webhooks tell the audit log (`annotate`), delays: for
+    how many seconds webhooks have kept the request (`apiserver.audit.latencies`);
     reinvocation: of the mutating run at hand; charged: whether a quota of the namespace was charged
     for the write."""
 
@@ -163,6 +164,7 @@ class Attributes:
     warnings: list[str] = field(default_factory=list)
     namespaced: bool = True
     audit: dict[str, str] = field(default_factory=dict)
+    delays: dict[str, float] = field(default_factory=dict)
     reinvocation: Reinvocation = field(default_factory=Reinvocation)
     bounds: Bounds = UNBOUNDED
     charged: bool = False

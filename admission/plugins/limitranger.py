@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from admission.attributes import Attributes, Lookup
 from apiserver.errors import Forbidden, aggregate
+from apiserver.kinds.common import podresources
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
-from apiserver.meta.quantity import DECIMAL_SI, Quantity, parse_quantity
+from apiserver.meta.quantity import Quantity, parse_quantity
 
 Amounts = Mapping[str, Quantity]
 
@@ -138,7 +139,7 @@ def pod_errors(pod: Object, items: Sequence[Object]) -> list[str]:
             errors += _bounds(
                 item,
                 "Pod",
-                *(_pod_total(spec, regular, initial, member) for member in ("requests", "limits")),
+                *(_pod_total(spec, member) for member in ("requests", "limits")),
             )
     return errors
 
@@ -168,27 +169,11 @@ def _each(item: Object, member: str) -> Iterable[tuple[str, Quantity]]:
     return ((name, parse_quantity(text)) for name, text in sorted((item.get(member) or {}).items()))
 
 
-def _pod_total(
-    spec: Object, regular: Sequence[Object], initial: Sequence[Object], member: str
-) -> dict[str, Quantity]:
-    """What the pod says for itself; else the sum of what all containers state, and at least what
-    one init container needs."""
-    parts = [_amounts(container, member) for container in regular]
-    total = {
-        name: _sum(name, [part[name] for part in parts])
-        for name in {n for p in parts for n in p}
-        if all(name in p for p in parts)
-    }
-    for container in initial:
-        for name, amount in _amounts(container, member).items():
-            if name not in total or amount > total[name]:
-                total[name] = amount
-    return {**total, **_amounts(spec, member)}
-
-
-def _sum(name: str, amounts: Sequence[Quantity]) -> Quantity:
-    scale = -3 if name == "cpu" else 0
-    return Quantity(sum(amount.scaled(scale) for amount in amounts), scale, DECIMAL_SI)
+def _pod_total(spec: Object, member: str) -> dict[str, Quantity]:
+    """What the containers need at once; of cpu and memory, what the pod says for itself."""
+    own = podresources.amounts(spec, member)
+    said = {name: own[name] for name in ("cpu", "memory") if name in own}
+    return podresources.total(spec, member) | said
 
 
 def _bounds(item: Object, kind: str, requests: Amounts, limits: Amounts) -> list[str]:
@@ -205,7 +190,7 @@ def _bounds(item: Object, kind: str, requests: Amounts, limits: Amounts) -> list
 def _below(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amounts) -> list[str]:
     text = f"minimum {name} usage per {kind} is {bound}"
     if name not in requests:
-        return [f"{text}. No request is specified"]
+        return [f"{text}.  No request is specified"]
     if requests[name] < bound:
         return [f"{text}, but request is {requests[name]}"]
     return (
@@ -216,7 +201,7 @@ def _below(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amo
 def _above(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amounts) -> list[str]:
     text = f"maximum {name} usage per {kind} is {bound}"
     if name not in limits:
-        return [f"{text}. No limit is specified"]
+        return [f"{text}.  No limit is specified"]
     if limits[name] > bound:
         return [f"{text}, but limit is {limits[name]}"]
     return (
@@ -229,7 +214,7 @@ def _above(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amo
 def _above_request(name: str, kind: str, bound: Quantity, requests: Amounts) -> list[str]:
     text = f"maximum {name} usage per {kind} is {bound}"
     if name not in requests:
-        return [f"{text}. No request is specified"]
+        return [f"{text}.  No request is specified"]
     return [f"{text}, but request is {requests[name]}"] if requests[name] > bound else []
 
 

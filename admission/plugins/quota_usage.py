@@ -145,10 +145,13 @@ def _compute(requests: Mapping[str, Quantity], limits: Mapping[str, Quantity]) -
 
 
 def missing_requirements(pod: Object, names: Iterable[str]) -> str:
-    """A quota on cpu or memory wants every container to say how much: what is not said, or ""."""
+    """A quota on cpu or memory wants every container to say how much: what is not said, or "". A
+    pod that says for itself what it needs, of whatever it may, need not say more."""
     spec = pod.get("spec") or {}
-    own = set(_compute(*(podresources.amounts(spec, member) for member in ("requests", "limits"))))
-    required = (_REQUIRED & set(names)) - own
+    own = [podresources.amounts(spec, member) for member in ("requests", "limits")]
+    if any(podresources.is_pod_level(name) for amounts in own for name in amounts):
+        return ""
+    required = _REQUIRED & set(names)
     lacking: dict[str, list[str]] = {}
     for container in [*(spec.get("containers") or []), *(spec.get("initContainers") or [])]:
         said = _compute(

@@ -19,6 +19,7 @@ from admission.webhooks.hooks import Hook
 from admission.webhooks.observer import CALLING_ERROR, INTERNAL_ERROR, NO_ERROR, Called, Observer
 from admission.webhooks.review import BadAnswer, Response, response_of, review_of
 from admission.webhooks.versions import Pair
+from apiserver.audit import latencies
 from apiserver.errors import ApiError, Forbidden
 from apiserver.golang.strconv import go_quote
 from apiserver.meta.names import qualified_name
@@ -106,6 +107,8 @@ class Caller:
             raise CallFailure(hook.name, f"failed to call webhook: {error}", error.code) from None
         finally:
             seconds = time.monotonic() - begun
+            layer = latencies.MUTATING if invocation.step == "admit" else latencies.VALIDATING
+            latencies.add(attributes.delays, layer, seconds)
             if seconds >= SLOW:
                 _log_slow(invocation, uid, seconds)
 

@@ -87,6 +87,7 @@ class Recorder:
 
     def started(self, trail: Trail) -> None:
         """A long answer begins."""
+        trail.begun = True
         self._emit(trail, STARTED, 200)
 
     def finish(
@@ -105,6 +106,8 @@ class Recorder:
         ):
             error = _silent(error)
         stage = PANIC if panicked else STARTED if code == 401 else COMPLETE
+        if trail.info.lasts and not trail.begun and stage == COMPLETE:
+            self._emit(trail, STARTED, code, error)
         kept = trail.verdict.level is not Level.NONE and stage not in trail.verdict.quiet
         told = trail.made and not _fails(code)
         to_table = self.table is not None and not told and self._to_table(trail, code, kept)
@@ -137,10 +140,10 @@ class Recorder:
             share = trail.verdict.sample / 100
         return random.random() < share  # noqa: S311  a sample, not a secret
 
-    def _emit(self, trail: Trail, stage: str, code: int = 0) -> None:
+    def _emit(self, trail: Trail, stage: str, code: int = 0, error: ApiError | None = None) -> None:
         if not self.sinks or trail.verdict.level is Level.NONE or stage in trail.verdict.quiet:
             return
-        event = trail.event(stage, code)
+        event = trail.event(stage, code, error)
         counts.count_event()
         for sink in self.sinks:
             sink.put(event)

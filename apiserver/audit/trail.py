@@ -16,6 +16,7 @@ from typing import Any
 
 import orjson
 
+from apiserver.audit import latencies
 from apiserver.audit.policy import COMPLETE, NAMES, Level, Verdict
 from apiserver.errors import ApiError
 from apiserver.meta.objects import Object
@@ -62,7 +63,9 @@ class Trail:
     """verdict: what the policy wants of it; tenant: its name; user: None where nobody could be
     told; acting: whom it acts as (impersonation), constraint: the verb that lets it, where that is
     one of constrained impersonation; annotations: of authorization and admission, open until the
-    last event; sent, answered: the bodies as JSON, where the level wants them; made: how
+    last event; delays: what took how many seconds (`apiserver.audit.latencies`); named: what the
+    object that was sent says it is; sent, answered: the bodies as JSON, where the level wants them;
+    begun: whether an event has told that a long answer begins; made: how
     many object versions it has made so far, each with an entry; about: which object the last one is
     of; told: the Status that answers it where it succeeds and the answer is none of its objects;
     stays: whether it reaches the table whatever the policy says, and the share of reads."""
@@ -75,9 +78,12 @@ class Trail:
         "annotations",
         "answered",
         "audit_id",
+        "begun",
         "constraint",
+        "delays",
         "info",
         "made",
+        "named",
         "received",
         "sent",
         "stays",
@@ -108,6 +114,9 @@ class Trail:
         self.acting: User | None = None
         self.constraint = ""
         self.annotations: dict[str, str] = {}
+        self.delays: dict[str, float] = {}
+        self.named: dict[str, str] = {}
+        self.begun = False
         self.sent: Body = _nothing
         self.answered: bytes | None = None
         self.made = 0
@@ -126,6 +135,19 @@ class Trail:
     def annotate(self, key: str, value: str) -> None:
         """The first value of a key stays."""
         self.annotations.setdefault(key, value)
+
+    def decodes(self) -> None:
+        """The body is about to be read as an object: what is none is not told."""
+        self.sent = _nothing
+
+    def decoded(self, obj: Object, size: int) -> None:
+        """``obj``: what was sent, with its defaults, from ``size`` bytes (``LogRequestObject``)."""
+        metadata = obj.get("metadata") or {}
+        named = {n: metadata.get(n) for n in ("namespace", "name", "uid", "resourceVersion")}
+        self.named = {n: text for n, text in named.items() if text and isinstance(text, str)}
+        if self.keeps_request:
+            body = self.body(obj) if size <= MOST_BYTES else _TOO_MUCH
+            self.sent = lambda: body
 
     def must_stay(self) -> None:
         """Values of Secrets go to somebody at the console."""
@@ -186,14 +208,17 @@ class Trail:
                 status["message"] = cut(error.message, _MOST_TEXT)
             if error.reason:
                 status["reason"] = error.reason
-            if error.details:
+            if error.details is not None:
                 status["details"] = _bounded_details(error.details)
         elif code:
             status = self._succeeded(code) if stage == COMPLETE else {"metadata": {}, "code": code}
         reference = self.reference()
         if reference is not None and self.about and self.info.verb != "deletecollection":
             reference |= self.about
-        return self._event(stage, status, reference, {}, self.answered)
+        answer = self.answered
+        if error is not None and self.keeps_response:
+            answer = _json(error.to_status())
+        return self._event(stage, status, reference, {}, answer)
 
     def _succeeded(self, code: int) -> dict[str, Any]:
         """responseStatus of an answer that is no error: more than its code where it is a Status
@@ -210,11 +235,13 @@ class Trail:
         info = self.info
         if not info.is_resource:
             return None
+        named = self.named
         reference = {
             "resource": info.resource,
-            "namespace": info.namespace or namespace,
-            "name": name or info.name,
-            "uid": uid,
+            "namespace": info.namespace or namespace or named.get("namespace", ""),
+            "name": name or info.name or named.get("name", ""),
+            "uid": uid or named.get("uid", ""),
+            "resourceVersion": named.get("resourceVersion", ""),
             "apiGroup": info.group,
             "apiVersion": info.version,
             "subresource": info.subresource,
@@ -240,7 +267,7 @@ class Trail:
         if self.addresses:
             event["sourceIPs"] = self.addresses
         if self.agent:
-            event["userAgent"] = cut(self.agent, _MOST_AGENT)
+            event["userAgent"] = _agent(self.agent)
         return event
 
     def _event(
@@ -257,13 +284,16 @@ class Trail:
         if status is not None:
             event["responseStatus"] = status
         notes = {TENANT_KEY: self.tenant, **self.annotations, **annotations}
+        now = time.time()
+        if stage == COMPLETE and self.info.verb != "watch":
+            notes |= latencies.noted(self.delays, now - self.received)
         asking = self.acting or self.user
         if asking is not None and len(asking.groups) > _MOST_GROUPS:
             notes[GROUPS_CUT] = str(len(asking.groups))
         if self.keeps_request:
             event |= self._bodies(answer, notes)
         event["requestReceivedTimestamp"] = micro_time(self.received)
-        event["stageTimestamp"] = micro_time(time.time())
+        event["stageTimestamp"] = micro_time(now)
         event["annotations"] = bounded(notes)
         return dumps(event)
 
@@ -305,6 +335,9 @@ def _stripped(data: bytes) -> bytes | None:
         return one_line(data)
     if isinstance(obj.get("items"), list):
         obj["items"] = [_without_managers(i) if isinstance(i, dict) else i for i in obj["items"]]
+    for row in obj.get("rows") or () if obj.get("kind") == "Table" else ():
+        if isinstance(row.get("object"), dict):
+            row["object"] = _without_managers(row["object"])
     return _json(_without_managers(obj))
 
 
@@ -369,6 +402,11 @@ def _short(members: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 def cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - len(CUT)] + CUT
+
+
+def _agent(text: str) -> str:
+    """As upstream cuts it: what says so comes on top."""
+    return text if len(text) <= _MOST_AGENT else text[:_MOST_AGENT] + CUT
 
 
 def kept_audit_id(given: str) -> str:

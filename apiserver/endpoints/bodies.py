@@ -44,7 +44,17 @@ async def read_object(
     data = await request.read_body()
     size = encoding.weight(data, scope.schema)
     asker = scope.asker(size)
-    return Body(await by_size(asker, lambda: decode_body(encoding, data, scope, validation)), size)
+    return Body(await by_size(asker, lambda: told_body(encoding, data, scope, validation)), size)
+
+
+def told_body(encoding: Encoding, data: bytes, scope: Scope, validation: str) -> Object:
+    """As `decode_body`; the audit log is told of what was sent."""
+    if scope.trail is not None:
+        scope.trail.decodes()
+    obj = decode_body(encoding, data, scope, validation)
+    if scope.trail is not None:
+        scope.trail.decoded(obj, len(data))
+    return obj
 
 
 def encoding_of(request: ApiRequest, scope: Scope) -> Encoding:

@@ -15,6 +15,7 @@ from time import monotonic
 from channels.routing import ProtocolTypeRouter
 from django.http.response import HttpResponseBase
 
+from apiserver.audit import latencies
 from apiserver.audit.recorder import UNHEARD
 from apiserver.endpoints import metrics
 from apiserver.endpoints.consumers import watch_socket
@@ -126,7 +127,9 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
         try:
             response = await self._answer(server, request, send)
             if response is not None:
+                begun = monotonic()
                 await send_response(server.outlets, request, response, send)
+                auditing.took(request, latencies.WRITING, begun)
         except ClientGone:
             pass
         finally:
@@ -173,18 +176,25 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
         request.tenant = await enter_tenant(server, name, tenant_info, request.meant, user)
         asked = attributes_of(request, user)
         auditing.begin(server, request, asked)
+        auditing.took(request, latencies.AUTHENTICATION, request.began)
         if tenant_info is not None and request.tenant.id:
             metrics.enter(request)
             if request.info.path not in ALWAYS_ALLOWED:
                 limits.take(server, request, tenant_info)
             await server.registry.watches.heard(request.tenant.id)
+        begun = monotonic()
         request.user = await impersonate(server, request, user)
         if request.user is not user:
+            auditing.took(request, latencies.IMPERSONATION, begun)
             auditing.acts_as(request, request.user)
             asked = asked._replace(user=request.user)
         if server.flows is not None and tenant_info is not None and request.tenant.id:
+            begun = monotonic()
             await fairness.enter(server.flows, server.defaults, request, tenant_info)
+            auditing.took(request, latencies.QUEUE, begun)
+        begun = monotonic()
         await authorize(server, request, asked)
+        auditing.took(request, latencies.AUTHORIZATION, begun)
 
     async def _admit_probe(self, server: Server, request: ApiRequest) -> None:
         """A probe asks whether the database is there, among other things: it cannot fail, or wait,

@@ -60,7 +60,7 @@ class EncodingParser(BaseParser):  # type: ignore[misc]
         self, stream: IO[bytes], media_type: str, parser_context: Mapping[str, Any]
     ) -> Object:
         scope, validation = parser_context["scope"], parser_context["validation"]
-        return bodies.decode_body(self.encoding, stream.read(), scope, validation)
+        return bodies.told_body(self.encoding, stream.read(), scope, validation)
 
 
 class EncodingRenderer(BaseRenderer):  # type: ignore[misc]

@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any, Protocol
 
 from admission.attributes import Attributes, Operation
 from admission.chain import Chain
 from admission.webhooks.client import WebhookClient
+from apiserver.audit import latencies
 from apiserver.audit.policy import COMPLETE, Level
 from apiserver.audit.recorder import Recorder, trail_of_server
 from apiserver.audit.trail import MANAGER, ON_BEHALF, Trail
@@ -150,7 +152,9 @@ class Registry:
             code = 201 if write.operation == "create" or trail.info.verb == "create" else 200
             notes = {MANAGER: manager, ON_BEHALF: scope.cause, **annotations}
             write.audit = trail.entry(write.key, write.uid, code, notes, obj, len(write.data))
+        begun = monotonic()
         version = await self.store.write(scope.tenant.id, write)
+        latencies.add(trail.delays, latencies.STORAGE, monotonic() - begun)
         trail.committed(write.key.name, write.uid, version)
         return version
 
@@ -256,6 +260,7 @@ class Registry:
             namespaced=scope.resource.namespaced,
             bounds=RequestBounds(scope),
             audit=_notes(scope),
+            delays={} if scope.trail is None else scope.trail.delays,
             **more,
         )
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import logging
 from ipaddress import ip_address
+from time import monotonic
 
-from django.http.response import HttpResponseBase
+from django.http.response import HttpResponse, HttpResponseBase
 
-from apiserver.audit import counts
+from apiserver.audit import counts, latencies
 from apiserver.audit.policy import NAMES, Level, Verdict
 from apiserver.audit.replay import annotate
 from apiserver.audit.trail import Trail
@@ -53,6 +54,12 @@ def found(request: ApiRequest) -> None:
         _note_deprecation(request.trail, request)
 
 
+def took(request: ApiRequest, layer: str, begun: float) -> None:
+    """``begun``: monotonic time at which the request came to the layer, which it has left."""
+    if request.trail is not None:
+        latencies.add(request.trail.delays, layer, monotonic() - begun)
+
+
 def started(server: Server, request: ApiRequest) -> None:
     """A long answer begins."""
     if request.trail is not None:
@@ -84,7 +91,7 @@ def _finish(server: Server, request: ApiRequest, response: HttpResponseBase | No
             annotate(trail.annotations, request.decision)
     if request.disclosed:
         trail.must_stay()
-    if trail.keeps_response and isinstance(response, BytesResponse):
+    if trail.keeps_response and request.failed is None and response is not None:
         trail.answered = _answered(trail, response)
     tenant = request.tenant.id or request.meant.id or None
     audit.finish(trail, tenant, code, request.failed, panicked=request.panicked)
@@ -127,9 +134,16 @@ def _note_deprecation(trail: Trail, request: ApiRequest) -> None:
             trail.annotate(REMOVED, release)
 
 
-def _answered(trail: Trail, response: BytesResponse) -> bytes | None:
-    """What is no JSON is not kept."""
-    if not response.content_type.startswith("application/json"):
+def _answered(trail: Trail, response: HttpResponseBase) -> bytes | None:
+    """What is no JSON, or no object of the API, is not kept."""
+    if isinstance(response, BytesResponse):
+        kind = response.content_type
+    elif isinstance(response, HttpResponse):
+        kind = response.headers.get("Content-Type", "")
+    else:
+        return None
+    told = trail.info.is_resource or trail.uri.startswith("/api")
+    if not told or not kind.startswith("application/json"):
         return None
     return trail.answer(response.content)
 

@@ -95,8 +95,8 @@ def test_what_must_be_said_is_asked_for() -> None:
         }
     ]
     assert pod_errors(pod(container()), bounds) == [
-        "minimum cpu usage per Container is 1. No request is specified",
-        "maximum memory usage per Container is 1Gi. No limit is specified",
+        "minimum cpu usage per Container is 1.  No request is specified",
+        "maximum memory usage per Container is 1Gi.  No limit is specified",
         "cpu max limit to request ratio per Container is 2, but no request is specified or request "
         "is 0",
     ]
@@ -108,6 +108,43 @@ def test_a_pod_counts_as_the_sum_of_its_containers() -> None:
         container("d", limits={"cpu": "900m"}, requests={"cpu": "900m"}),
     )
     assert check(both) == ["maximum cpu usage per Pod is 1500m, but limit is 1900m"]
+
+
+MOST: list[Object] = [{"type": "Pod", "max": {"memory": "64Mi"}, "min": {"cpu": "2"}}]
+
+
+@pytest.mark.parametrize(
+    ("spec", "memory", "cpu"),
+    [
+        ({}, "96Mi", "1"),  # the second container says nothing of cpu
+        ({"initContainers": [container("i", {"cpu": "1500m"})]}, "96Mi", "1500m"),
+        (
+            {
+                "initContainers": [
+                    {**container("s", {"cpu": "100m"}), "restartPolicy": "Always"},
+                    container("i", {"cpu": "1"}),
+                ]
+            },
+            "96Mi",
+            "1100m",
+        ),
+        (
+            {"resources": {"requests": {"cpu": "1200m"}, "limits": {"memory": "80Mi"}}},
+            "80Mi",
+            "1200m",
+        ),
+    ],
+)
+def test_a_pod_needs_what_runs_at_once_or_what_it_says(spec: Object, memory: str, cpu: str) -> None:
+    obj = pod(
+        container("c", limits={"memory": "64Mi"}, requests={"cpu": "1"}),
+        container("d", limits={"memory": "32Mi"}),
+    )
+    obj["spec"] |= spec
+    assert pod_errors(obj, MOST) == [
+        f"minimum cpu usage per Pod is 2, but request is {cpu}",
+        f"maximum memory usage per Pod is 64Mi, but limit is {memory}",
+    ]
 
 
 @pytest.mark.parametrize(

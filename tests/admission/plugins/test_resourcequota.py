@@ -81,6 +81,15 @@ def test_limited_compute_must_be_requested_by_every_container() -> None:
     )
 
 
+@pytest.mark.parametrize("named", ["cpu", "memory", "hugepages-2Mi"])
+def test_a_pod_that_says_what_it_needs_need_not_say_all(named: str) -> None:
+    limited = quota({"requests.memory": "1Gi"}, {"requests.memory": "0"})
+    spend([limited], pod(resources={"requests": {named: "2Mi"}}))
+    assert "must specify" in refusal([limited], pod(resources={"requests": {}}))
+    other = {"requests": {"example.com/gpu": "1"}}
+    assert "must specify" in refusal([limited], pod(resources=other))
+
+
 def test_a_quota_that_was_never_counted_refuses() -> None:
     assert refusal([quota(HARD, {"pods": "0"})], pod("1", "1")).endswith(
         "status unknown for quota: compute, resources: pods,requests.cpu,requests.memory"
