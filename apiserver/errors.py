@@ -17,6 +17,7 @@ from itertools import islice
 from typing import Any
 
 from apiserver.fielderrors import FieldError
+from apiserver.golang.strconv import go_quote
 from apiserver.meta.gvk import GroupKind, GroupResource
 from apiserver.meta.jsontext import cut_to_size, json_size
 
@@ -134,7 +135,7 @@ class Forbidden(ApiError):
             message = f"forbidden: {why}"
         else:
             message = (
-                f'{resource} "{name}" is forbidden: {why}'
+                f"{resource} {go_quote(name)} is forbidden: {why}"
                 if name
                 else f"{resource} is forbidden: {why}"
             )
@@ -145,7 +146,9 @@ class NotFound(ApiError):
     code, reason = 404, "NotFound"
 
     def __init__(self, resource: GroupResource, name: str) -> None:
-        super().__init__(f'{resource} "{name}" not found', details=resource_details(resource, name))
+        super().__init__(
+            f"{resource} {go_quote(name)} not found", details=resource_details(resource, name)
+        )
 
 
 class UnknownResource(ApiError):
@@ -181,7 +184,7 @@ class AlreadyExists(ApiError):
 
     def __init__(self, resource: GroupResource, name: str) -> None:
         super().__init__(
-            f'{resource} "{name}" already exists', details=resource_details(resource, name)
+            f"{resource} {go_quote(name)} already exists", details=resource_details(resource, name)
         )
 
 
@@ -197,7 +200,7 @@ class Conflict(ApiError):
 
     def __init__(self, resource: GroupResource, name: str, why: str = STALE) -> None:
         super().__init__(
-            f'Operation cannot be fulfilled on {resource} "{name}": {why}',
+            f"Operation cannot be fulfilled on {resource} {go_quote(name)}: {why}",
             details=resource_details(resource, name),
         )
 
@@ -244,7 +247,7 @@ class Invalid(ApiError):
             texts.append("and more errors")
         details = {"name": name, "group": kind.group, "kind": kind.kind, "causes": causes}
         super().__init__(
-            f'{kind} "{name}" is invalid: {aggregate(texts)}',
+            f"{kind} {go_quote(name)} is invalid: {aggregate(texts)}",
             details={k: v for k, v in details.items() if v},
         )
 
