@@ -143,10 +143,10 @@ class ListOptions:
                 )
             if match != "NotOlderThan":
                 errors.append(not_supported(path, match, ["NotOlderThan"]))
-        if self.continue_token:
-            errors.append(
-                forbidden(path, "resourceVersionMatch is forbidden when continue is provided")
-            )
+            if self.continue_token:
+                errors.append(
+                    forbidden(path, "resourceVersionMatch is forbidden when continue is provided")
+                )
         return errors
 
     def _list_errors(self) -> FieldErrors:
