@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from apiserver.codec import cbor
 from apiserver.storage.interface import Store
 from tests.support.api import Api, serving
 
@@ -100,3 +101,14 @@ async def test_a_path_that_no_verb_has_is_not_there(api: Api, path: str) -> None
     # one that has another verb is
     assert (await api("GET", f"{CORE}/namespaces/default/bindings"))[0] == 405
     assert (await api("POST", f"{CORE}/pods", {}))[0] == 405
+
+
+async def test_what_is_met_on_the_way_to_a_resource_is_told_in_json(api: Api) -> None:
+    """As of a request that is not let in: none of kube-apiserver's filters and routers has CBOR."""
+    asked = {"accept": "application/cbor"}
+    for path in (f"{CORE}/nopes", f"{CORE}/nodes/x/nope", f"{CORE}/pods/x"):
+        status, answer = await api("GET", path, **asked)
+        assert (status, answer["message"]) == (404, UNKNOWN)
+    status, raw = await api("GET", f"{CORE}/nodes/x", **asked)
+    assert status == 404
+    assert cbor.loads(raw)["message"] == 'nodes "x" not found'
