@@ -33,10 +33,11 @@ RETAINED_LOGS = GroupResource("history.polyplane.dev", "retainedlogs")
 
 
 class RequestInfo(NamedTuple):
-    """tenant: the one that the request names, "" where it names none; path: without the tenant
-    prefix; verb: get, list, watch, create, update, patch, delete, deletecollection for resources,
-    the lower-case HTTP method otherwise; namespace, name, subresource "" where there is none;
-    family: what it has in common with those of all objects of a resource; by_path: whether the path
+    """tenant: the one that the request names, "" where it names none; path: decoded, without the
+    tenant prefix; verb: get, list, watch, create, update, patch, delete, deletecollection for
+    resources, the lower-case HTTP method otherwise; namespace, name, subresource "" where there is
+    none; family: what it has in common with those of all objects of a resource; scoped: whether the
+    resource stands below a namespace, be its name empty; by_path: whether the path
     begins with the verb, as it did before 1.10: authorizers are not told the selectors of such a
     request."""
 
@@ -55,6 +56,7 @@ class RequestInfo(NamedTuple):
     parts: tuple[str, ...] = ()
     family: tuple[object, ...] = ()
     by_path: bool = False
+    scoped: bool = False
 
     @property
     def lasts(self) -> bool:
@@ -101,7 +103,8 @@ again."""
 def parse_request(
     method: str, raw_path: str, *, watch: bool = False, field_name: str = ""
 ) -> RequestInfo:
-    """``raw_path``: as sent, percent-encoded, without the query. ``watch``: the query asks for it.
+    """``raw_path``: as sent, percent-encoded, without the query: what an encoded slash divides is
+    divided. ``watch``: the query asks for it.
     ``field_name``: the name that a ``metadata.name=`` field selector picks, which authorization of
     list and watch sees as the name."""
     if len(raw_path) + len(field_name) <= _SHORT:
@@ -111,9 +114,8 @@ def parse_request(
 
 def _parse(method: str, raw_path: str, watch: bool, field_name: str) -> RequestInfo:
     tenant, path = split_tenant(raw_path)
+    path = unquote(path)
     parts = path.strip("/").split("/")
-    if "%" in path:
-        parts = [unquote(p) for p in parts]
     at = _VERSION_AT.get(parts[0], len(parts))
     rest = parts[at + 1 :]
     verb = _VERBS.get(method, "")
@@ -123,7 +125,7 @@ def _parse(method: str, raw_path: str, watch: bool, field_name: str) -> RequestI
     if not rest:
         verb = method.lower()
         return RequestInfo(tenant, path, method, False, verb, family=(verb,))
-    namespace, rest = _namespaced(rest)
+    namespace, rest, scoped = _namespaced(rest)
     name = rest[1] if len(rest) > 1 else ""
     if not name and verb == "get":
         verb, name = "watch" if watch else "list", field_name
@@ -146,17 +148,19 @@ def _parse(method: str, raw_path: str, watch: bool, field_name: str) -> RequestI
         namespace,
         name,
         tuple(rest),
-        (verb, group, version, resource, subresource, bool(namespace), bool(name)),
-        by_path,
+        (verb, group, version, resource, subresource, scoped, bool(namespace), bool(name)),
+        by_path=by_path,
+        scoped=scoped,
     )
 
 
-def _namespaced(parts: list[str]) -> tuple[str, list[str]]:
-    """(namespace, the parts from the resource on)."""
+def _namespaced(parts: list[str]) -> tuple[str, list[str], bool]:
+    """(namespace, the parts from the resource on, whether the resource is one below a
+    namespace)."""
     if parts[0] != "namespaces" or len(parts) < 2:
-        return "", parts
+        return "", parts, False
     inside = len(parts) > 2 and parts[2] not in _NAMESPACE_SUBRESOURCES
-    return parts[1], parts[2:] if inside else parts
+    return parts[1], parts[2:] if inside else parts, inside
 
 
 _remembered = lru_cache(4096)(_parse)

@@ -201,9 +201,11 @@ def negotiate_stream(accept: str, allow: Allow, supported: Sequence[str] = ALL) 
     return accepted
 
 
-def negotiate_error(accept: str, *, pretty: bool = False) -> Accepted:
+def negotiate_error(
+    accept: str, supported: Sequence[str] = ALL, *, pretty: bool = False
+) -> Accepted:
     """The encoding of a Status; never fails: indented JSON is what remains."""
-    accepted = _first_match(accept, allow_plain, _offered(ALL))
+    accepted = _first_match(accept, allow_plain, _offered(supported))
     if accepted is None:
         return Accepted(JSON, pretty=True)
     return replace(accepted, pretty=accepted.pretty or pretty)

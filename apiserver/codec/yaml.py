@@ -22,6 +22,7 @@ from apiserver.codec.yaml_scalars import STR, is_base60, is_timestamp, resolve
 from apiserver.golang.fmt import go_syntax
 from apiserver.golang.json import go_float
 from apiserver.golang.math import is_int64
+from apiserver.meta.raw import RawObject
 
 _TAG = "tag:yaml.org,2002:"
 
@@ -271,6 +272,7 @@ def _represent_float(dumper: Any, number: float) -> Any:
 _representers: list[tuple[type, Callable[[Any, Any], Any]]] = [
     (str, _represent_str),
     (float, _represent_float),
+    (RawObject, CSafeDumper.represent_dict),
 ]
 for _type, _represent in _representers:
     _Dumper.add_representer(_type, _represent)

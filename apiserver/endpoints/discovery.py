@@ -32,6 +32,15 @@ _CUSTOM_PRIORITY = 1000
 ``crdregistration``)."""
 
 
+_TOLD_VERSIONS = {
+    ("apiextensions.k8s.io", "customresourcedefinitions"): "v1beta1",
+    ("admissionregistration.k8s.io", "mutatingadmissionpolicies"): "v1beta1",
+    ("admissionregistration.k8s.io", "mutatingadmissionpolicybindings"): "v1beta1",
+}
+"""Where kube-apiserver stores another version than this server: whoever migrates objects when a
+hash changes has to find the ones that it knows."""
+
+
 def groups(resources: Sequence[Resource], others: Sequence[Listed] = ()) -> dict[str, list[str]]:
     """Group → versions in order of preference, without the core group: first the built-in groups in
     order of appearance, then those of definitions and of other servers, by priority and name."""
@@ -156,7 +165,8 @@ def storage_version_hash(resource: Resource, served: ServedVersion) -> str:
     version that it does not serve."""
     if "watch" not in served.verbs or resource.answers or not resource.tells_storage_version:
         return ""
-    text = f"{resource.storage.group}/{resource.storage_version}/{resource.kind}"
+    version = _TOLD_VERSIONS.get(resource.group_resource, resource.storage_version)
+    text = f"{resource.storage.group}/{version}/{resource.kind}"
     return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()
 
 

@@ -44,7 +44,11 @@ def failure(request: ApiRequest, error: Exception) -> HttpResponse:
         )
         response["Retry-After"] = str(error.retry_after)
         return response
-    kind = negotiate.negotiate_error(request.header(b"accept"), pretty=wants_pretty(request))
+    # what a request meets on its way to a resource knows no CBOR
+    supported = negotiate.ALL if request.served is not None else negotiate.DISCOVERY
+    kind = negotiate.negotiate_error(
+        request.header(b"accept"), supported, pretty=wants_pretty(request)
+    )
     response = respond(error.to_status(), kind, error.code)
     if error.retry_after:
         response["Retry-After"] = str(error.retry_after)

@@ -26,7 +26,7 @@ from apiserver.kinds.served import ServedVersion
 from apiserver.registry.offload import Asker, ClientGone
 from apiserver.registry.options import parse_bool
 from apiserver.registry.scope import NO_TENANT, Tenant
-from apiserver.request import RequestInfo, parse_request, selected_name
+from apiserver.request import RequestInfo, parse_request, selected_name, split_tenant
 from apiserver.user import User
 from apiserver.whose import moves_bytes
 
@@ -142,6 +142,11 @@ class ApiRequest(HttpRequest):
         Header.Get); "" where it is absent."""
         value = self.raw_headers.get(name)
         return "" if value is None else value.decode("latin-1")
+
+    @property
+    def sent_path(self) -> str:
+        """As `info.path`, but percent-encoded as it was sent."""
+        return split_tenant(raw_path(self.scope))[1]
 
     @property
     def presented(self) -> Presented | None:

@@ -20,12 +20,15 @@ from apiserver.endpoints.views import (
 )
 from apiserver.endpoints.views.base import View
 from apiserver.errors import UnknownResource
+from apiserver.request import RequestInfo
+
+_ROUTED = (["api"], ["apis"], ["version"])
 
 
 def find_view(server: Server, request: ApiRequest) -> View:
     """Raises BadRequest where the query's ``timeout`` is no duration."""
     path = request.info.path
-    if "//" in path:
+    if "//" in path and _no_route(path, request.info):
         return _empty_segment(server, request)
     if request.info.verb == "proxy":
         # /api/v1/proxy/...: a verb still, for authorization, that nobody has served since 1.10
@@ -50,6 +53,17 @@ def find_view(server: Server, request: ApiRequest) -> View:
     if path in metrics.VIEWS:
         return metrics.VIEWS[path]
     return zpages.VIEWS.get(path) or flowcontrol.VIEWS.get(path, no_page)
+
+
+def _no_route(path: str, info: RequestInfo) -> bool:
+    """Whether a segment is empty in a place where no route has one: a namespace may have an empty
+    name, and what a router serves may end in any number of slashes."""
+    trimmed = path.rstrip("/")
+    if trimmed.split("/", 2)[1:2] not in _ROUTED or trimmed == "/apis":
+        return True
+    if info.scoped and not info.namespace:
+        trimmed = trimmed.replace("/namespaces//", "/namespaces/-/", 1)
+    return "//" in trimmed
 
 
 def _empty_segment(server: Server, request: ApiRequest) -> View:

@@ -92,9 +92,10 @@ def parse_int(text: str, function: str = "ParseInt") -> int:
     return _decimal(text, digits, function, MIN_INT64, MAX_INT64)
 
 
-def parse_uint(text: str) -> int:
-    """ParseUint(text, 10, 64): digits only. Raises NumError."""
-    return _decimal(text, text, "ParseUint", 0, MAX_UINT64)
+def parse_uint(text: str, most: int = MAX_UINT64) -> int:
+    """ParseUint(text, 10, bits): digits only; most: the highest number of so many bits. Raises
+    NumError."""
+    return _decimal(text, text, "ParseUint", 0, most)
 
 
 def atoi(text: str) -> int:

@@ -33,8 +33,7 @@ async def delete_collection(
     read = answers.list_ if questions.is_asked(list_options, selection) else reading.list_
     listing = await read(registry, scope, list_options, selection)
     for item in listing.items:
-        metadata = orjson.loads(item.json)["metadata"]
-        one = replace(scope, name=metadata["name"], namespace=metadata.get("namespace", ""))
+        one = replace(scope, name=orjson.loads(item.json)["metadata"]["name"])
         try:
             await delete(registry, one, options, of_collection=True)
         except NotFound:

@@ -143,10 +143,10 @@ class ListOptions:
                 )
             if match != "NotOlderThan":
                 errors.append(not_supported(path, match, ["NotOlderThan"]))
-        if self.continue_token:
-            errors.append(
-                forbidden(path, "resourceVersionMatch is forbidden when continue is provided")
-            )
+            if self.continue_token:
+                errors.append(
+                    forbidden(path, "resourceVersionMatch is forbidden when continue is provided")
+                )
         return errors
 
     def _list_errors(self) -> FieldErrors:
@@ -255,6 +255,9 @@ class DeleteOptions:
 
     @classmethod
     def from_query(cls, query: Query) -> DeleteOptions:
+        """Preconditions stand there as if they were options (Convert_url_Values_To_v1_DeleteOptions
+        of k8s.io/apimachinery ``apis/meta/v1``)."""
+        uid, version = first(query, "uid") or None, first(query, "resourceVersion") or None
         return cls(
             dry_run_values=tuple(query.get("dryRun", ())),
             grace_period=_optional_int(query, "gracePeriodSeconds"),
@@ -262,6 +265,9 @@ class DeleteOptions:
             if query.get("propagationPolicy")
             else None,
             orphan_dependents=_optional_bool(query, "orphanDependents"),
+            precondition_uid=uid,
+            precondition_resource_version=version,
+            has_preconditions=bool(uid or version),
             unsafe=_optional_bool(query, UNSAFE),
         )
 

@@ -9,7 +9,7 @@ read first brings up to the tenant's head; past states come from the event log.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from apiserver.errors import BadRequest, Expired, NotFound, PlainError
@@ -215,6 +215,8 @@ async def _continued(
         sign=registry.sign,
     )
     check_continued(options)
+    if options.resource_version == "0":
+        options = replace(options, limit=0)  # as of any list that begins there
     at = position.resource_version
     if at < 0:
         at = await registry.store.head(scope.tenant.id)

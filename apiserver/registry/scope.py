@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 
 from apiserver.audit.trail import Trail
 from apiserver.codec import strict
-from apiserver.errors import ApiError
+from apiserver.errors import ApiError, BadRequest
 from apiserver.flow.lines import Place
+from apiserver.golang.strconv import go_quote
 from apiserver.kinds.base import WriteContext
 from apiserver.kinds.served import Resource, ServedVersion
 from apiserver.meta.gvk import GroupKind, GroupVersionKind
+from apiserver.meta.names import path_segment
 from apiserver.meta.objects import Object, ReadOnlyObject
 from apiserver.meta.values import value
 from apiserver.registry.offload import Asker, Meter
@@ -103,6 +105,13 @@ class Scope:
         return self.resource.decode(self.served, value, self.empties)
 
     def key(self, name: str = "") -> ObjectKey:
+        """Where the object is kept. Raises BadRequest for a request that lacks the namespace, or
+        names what no object can be called (k8s.io/apiserver ``registry/generic/registry``)."""
+        if self.resource.namespaced and not self.namespace:
+            raise BadRequest("Namespace parameter required.")
+        if problems := path_segment(name or self.name):
+            quoted = go_quote(name or self.name)
+            raise BadRequest(f"Name parameter invalid: {quoted}: {';'.join(problems)}")
         storage = self.resource.storage
         return ObjectKey(storage.group, storage.resource, self.namespace, name or self.name)
 

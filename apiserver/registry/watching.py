@@ -2,7 +2,8 @@
 
 The table of "Resource versions" for watch: unset is "get state and start at most recent", "0" any
 state, another value exactly after that version; sendInitialEvents asks for the state first whatever
-the version, which is then a lower bound.
+the version, which is then a lower bound; sendInitialEvents=false asks for none of it, so that what
+would be the state is where changes begin.
 """
 
 from __future__ import annotations
@@ -58,10 +59,14 @@ async def watch(
     if scope.resource.webhook is not None:
         predicate, selector = None, _EVERYTHING
     with storage_errors(scope, requested=version):
+        after = version if rv else None
+        if options.send_initial_events is False and not version:
+            known = await registry.watches.fresh(scope.tenant.id, scope.resource.storage)
+            after = known.resource_version
         subscription = await registry.watches.subscribe(
             scope.tenant.id,
             scope.resource.storage,
-            after=version if rv else None,
+            after=after,
             initial=initial,
             namespace=scope.namespace,
             name=scope.name or selection.name,

@@ -53,6 +53,7 @@ _TURN = 2000
 
 _REQUEST_LINE = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64} \S+ HTTP/1\.[01]\r\n")
 """Whatever the method, as long as it is a token (RFC 9110)."""
+_BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _HEAD, _BODY, _BETWEEN = range(3)
 _SPECIAL = frozenset({b"host", b"expect", b"transfer-encoding", b"content-length"})
 
@@ -227,6 +228,8 @@ class HttpProtocol(HttpToolsProtocol):
             raise Refused(
                 detail="too many Host headers" if self._hosts else "missing required Host header"
             )
+        if b"%" in self.url and _BAD_ESCAPE.search(self.url.partition(b"?")[0]):
+            raise Refused
         if upgrade and self._serving():
             raise Refused  # two protocols would share the connection
         scope = self.scope

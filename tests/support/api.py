@@ -44,6 +44,11 @@ class Watch:
     def __init__(self, sent: asyncio.Queue[Message], task: asyncio.Task[None]) -> None:
         self._sent, self._task, self._rest = sent, task, b""
 
+    async def begun(self) -> None:
+        """What is written from now on is seen by it. To be awaited first, or not at all."""
+        async with asyncio.timeout(PATIENCE):
+            assert (await self._sent.get())["status"] == 200
+
     async def next(self) -> Object | None:
         """None at the end of the stream."""
         async with asyncio.timeout(PATIENCE):

@@ -57,6 +57,10 @@ class Encoding(ABC):
         except body.BodyError as e:
             raise body.unrecognized(e, kind.kind, data) from None
 
+    def read_options(self, data: bytes, kind: GroupVersionKind) -> Any:
+        """As `parse`, of options that are sent as a body. Raises BodyError."""
+        return self.parse(data, kind)[0]
+
     def keep_raw(self, value: Any, data: bytes, way: Way) -> Any:
         """``value``, read from ``data``, with RawObjects where ``way`` leads to. Where ``data`` is
         not JSON, they have the text that Go would write."""

@@ -36,6 +36,12 @@ class CborEncoding(Encoding):
         except bodies.BodyError as e:
             raise bodies.unrecognized(e, kind.kind, data) from None
 
+    def read_options(self, data: bytes, kind: GroupVersionKind) -> Any:
+        try:
+            return cbor_body.read(data)
+        except cbor_body.Refused as e:
+            raise bodies.BodyError(str(e)) from None
+
     def type_error(self, text: str, value: Any, kind: GroupVersionKind) -> str:
         go_type = builtin.schema_for(kind).go_type if kind in builtin.kinds() else ""
         return cbor_body.type_text(text, value, go_type)

@@ -20,7 +20,6 @@ from apiserver.schema.definitions import (
     go_types,
     load_data,
     raw_definitions,
-    value_shape,
 )
 
 Node = dict[str, Any]
@@ -105,10 +104,12 @@ def v3(name: str) -> Node | None:
         schema["properties"] = members
     for key in ("items", "additionalProperties"):
         if isinstance(raw[name].get(key), dict):
-            schema[key] = _node(raw[name][key], "*")
+            schema[key] = _node(raw[name][key], _NO_DEFAULT)
     return schema
 
 
+_NO_DEFAULT = ""
+"""In the place of a Go type: items of lists and values of maps have no default."""
 _V3_TYPES: dict[str, Node] = {
     QUANTITY: {"oneOf": [{"type": "string"}, {"type": "number"}]},
     INT_OR_STRING: {
@@ -142,11 +143,9 @@ def _node(raw: Node, go_type: str, *, optional: bool = False) -> Node:
     """``go_type``: as in go-types.json, "" where it is not known; ``optional``: Go leaves the zero
     value out."""
     node = {k: v for k, v in raw.items() if k not in ("$ref", "items", "additionalProperties")}
-    shape = go_type.split("=", 1)[-1]
-    if isinstance(raw.get("items"), dict):
-        node["items"] = _node(raw["items"], shape.removeprefix("[]"))
-    if isinstance(raw.get("additionalProperties"), dict):
-        node["additionalProperties"] = _node(raw["additionalProperties"], value_shape(shape))
+    for key in ("items", "additionalProperties"):
+        if isinstance(raw.get(key), dict):
+            node[key] = _node(raw[key], _NO_DEFAULT)
     if "default" not in raw:
         zero = _zero(raw, go_type, optional)
         if zero is not None:

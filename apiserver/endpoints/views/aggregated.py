@@ -63,7 +63,7 @@ async def forward(
 ) -> HttpResponseBase | None:
     """None: the answer has been sent. Raises TimedOut, ClientGone."""
     assert server.aggregator is not None, "it has named the backend"
-    if not _unambiguous(request.info.path):
+    if not _unambiguous(request.sent_path):
         return not_found()
     if not backend.available:
         return _error("service unavailable\n")
@@ -92,8 +92,8 @@ async def forward(
 
 
 def _unambiguous(path: str) -> bool:
-    """Whether the server behind can but read the path as authorization has: that one has split it
-    before it decoded the parts, and others decode first, or clean up. ``path``: as sent."""
+    """Whether the server behind can but read the path as authorization has: that one has decoded it
+    before it split it, and others split first, or clean up. ``path``: as sent."""
     return not any(
         part in (".", "..") or _DIVIDING.search(part) for part in map(unquote, path.split("/"))
     )
@@ -165,7 +165,7 @@ class Exchange:
         """Raises OSError, and Broken for a request that HTTP cannot say."""
         request, stream, backend = self._request, self._stream, self._backend
         query: bytes = request.scope.get("query_string") or b""
-        path = request.info.path
+        path = request.sent_path
         target = path.encode("latin-1") + (b"?" + query if query else b"")
         client = (request.scope.get("client") or ("",))[0]
         sent = headers.onward(

@@ -30,6 +30,11 @@ _WITH_PATHS = "proxy"
 _MOST_ROUTES = 256
 """That a version remembers; paths below a proxy may be as long as somebody likes."""
 _METHOD_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_OF_ONE = frozenset({"get", "update", "patch", "delete"})
+_OF_MANY = frozenset({"list", "create", "deletecollection"})
+_LIST = frozenset({"list"})
+"""The verbs that a path needs one of to be there at all: with the name of an object, without it,
+across all namespaces."""
 _PROXIED = frozenset({"GET", "HEAD", "OPTIONS"})
 """The methods without a verb of their own that go through a proxy."""
 
@@ -164,17 +169,20 @@ def _is_route(request: ApiRequest, resource: Resource, served: ServedVersion) ->
     info = request.info
     if not resource.has_routes and not _handles_path(request, resource, served):
         return False
-    namespace = info.namespace if resource.namespaced else ""
     if (len(info.parts) > 3 and info.subresource != _WITH_PATHS) or (
-        not resource.namespaced and info.namespace and info.resource != "namespaces"
+        info.scoped and not resource.namespaced
     ):
         raise UnknownResource
     named = len(info.parts) > 1 and info.parts[1] != ""
-    if resource.namespaced and not namespace and named:
+    across = resource.namespaced and not info.scoped
+    if across and named:
         raise UnknownResource
-    if info.subresource and info.subresource not in served.subresources:
+    if info.subresource:
+        there = info.subresource in served.subresources
+    else:
+        there = not (_OF_ONE if named else _LIST if across else _OF_MANY).isdisjoint(served.verbs)
+    if resource.has_routes and not there:
         raise UnknownResource
-    across = resource.namespaced and not namespace
     _check_method(request, resource, served, named=named, across=across)
     return True
 
@@ -190,7 +198,7 @@ def _handles_path(request: ApiRequest, resource: Resource, served: ServedVersion
     """Whether a definition's scope allows the path. Raises NotFound for a subresource that is not
     declared."""
     info = request.info
-    if not resource.namespaced and info.namespace:
+    if not resource.namespaced and info.scoped:
         return False
     if resource.namespaced and not info.namespace and info.verb not in ("list", "watch"):
         return False

@@ -16,7 +16,7 @@ from functools import partial
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
-from apiserver.codec import strict
+from apiserver.codec import negotiate, strict
 from apiserver.endpoints import bodies, encode
 from apiserver.endpoints.filters.authorization import authorize_streams
 from apiserver.endpoints.request import ApiRequest
@@ -27,6 +27,7 @@ from apiserver.errors import (
     BadRequest,
     Conflict,
     Invalid,
+    NotFound,
     PlainError,
     ServiceUnavailable,
     aggregate,
@@ -84,14 +85,19 @@ class PodView(ResourceView):
 
     async def core(self, resource: str, name: str) -> Object:
         """Of the request's namespace. Raises NotFound."""
-        stored = await reading.get(self.registry, self.sibling("", resource, name))
-        obj: Object = stored.object
-        return obj
+        return await self._looked_up(self.sibling("", resource, name))
 
     async def node(self, name: str) -> Object:
         """Raises NotFound."""
-        scope = replace(self.sibling("", "nodes", name), namespace="")
-        stored = await reading.get(self.registry, scope)
+        return await self._looked_up(replace(self.sibling("", "nodes", name), namespace=""))
+
+    async def _looked_up(self, scope: Scope) -> Object:
+        """Whatever is missing is named as if it were of the request's own resource
+        (``qualifiedResourceFromContext`` of k8s.io/apiserver ``registry/generic/registry``)."""
+        try:
+            stored = await reading.get(self.registry, scope)
+        except NotFound:
+            raise NotFound(self.scope.resource.group_resource, scope.name) from None
         obj: Object = stored.object
         return obj
 
@@ -291,6 +297,9 @@ class LogView(PodView):
     is still said."""
 
     async def get(self, request: ApiRequest) -> HttpResponseBase | None:
+        accept = self.request.header(b"accept")
+        negotiate.check_route(accept, supported=("text/plain", *negotiate.ALL))
+        negotiate.negotiate(accept, negotiate.allow_plain)
         errors = podstreams.log_errors(self._options())
         if errors:
             raise Invalid(GroupKind("", "PodLogOptions"), self.scope.name, errors)

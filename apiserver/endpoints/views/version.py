@@ -21,7 +21,7 @@ class VersionView(KubernetesView):
     renderer_classes: ClassVar[list[type]] = [RENDERERS[negotiate.JSON]]
 
     def handler(self) -> Handler:
-        if self.request.info.path not in ("/version", "/version/"):
+        if self.request.info.path.rstrip("/") != "/version":
             raise UnknownResource
         return super().handler()
 

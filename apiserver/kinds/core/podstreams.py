@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apiserver.errors import BadRequest, PlainError
-from apiserver.fielderrors import FieldErrors, forbidden, invalid, not_supported
-from apiserver.golang.strconv import NumError, parse_int
+from apiserver.fielderrors import FieldErrors, forbidden, invalid
+from apiserver.golang.strconv import NumError, parse_uint
 from apiserver.golang.time import RFC3339, TimeError, parse
 from apiserver.kinds.common import checks
 from apiserver.kinds.common.visit import containers
 from apiserver.meta.gvk import GroupVersionKind
 from apiserver.meta.objects import Object
 
-_STREAMS = ["All", "Stderr", "Stdout"]
+_HIGHEST_PORT = 65535
 _REACHABLE = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 _POSITIVE = "must be greater than 0"
 
@@ -42,13 +42,9 @@ def _log_errors(options: Mapping[str, Any]) -> checks.Errors:
         )
     elif seconds is not None and seconds < 1:
         yield invalid("sinceSeconds", seconds, _POSITIVE)
-    stream = options.get("stream", "All")
-    if stream not in _STREAMS:
-        yield not_supported("stream", stream, _STREAMS)
-    if stream != "All" and lines is not None:
-        yield forbidden(
-            checks.NOWHERE, "`tailLines` and specific `stream` are mutually exclusive for now"
-        )
+    if "stream" in options:
+        # the gate PodLogsQuerySplitStreams is off
+        yield forbidden("stream", "may not be specified")
 
 
 def since(text: str) -> str:
@@ -107,9 +103,9 @@ def _is_true(values: Sequence[str] | None) -> bool:
 
 def _port(text: str) -> int:
     try:
-        return parse_int(text)
+        return parse_uint(text, _HIGHEST_PORT)
     except NumError as error:
-        raise BadRequest(str(error)) from None
+        raise BadRequest(f"cannot convert to []int32: {error}") from None
 
 
 def node_of(pod: Object) -> str:

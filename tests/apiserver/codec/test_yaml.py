@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.codec import yaml
+from apiserver.meta.raw import RawObject
 
 
 @pytest.mark.parametrize(
@@ -111,6 +112,11 @@ def test_output_is_laid_out_as_gos() -> None:
         'a:\n  e: {}\n  f: 2.5\n  none: null\n  "on": "on"\n  text: |\n    one\n    two\nb:\n- x: '
         '"1"\n  "y": 1\n'
     )
+
+
+def test_what_keeps_its_own_text_is_an_object_like_any_other() -> None:
+    raw = RawObject({"b": 1, "a": {"c": None}}, '{"b":1, "a":{"c":null}}')
+    assert yaml.dumps({"data": raw}) == b"data:\n  a:\n    c: null\n  b: 1\n"
 
 
 JSONLIKE = st.recursive(

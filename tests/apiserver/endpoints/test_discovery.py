@@ -116,6 +116,8 @@ def test_the_hash_of_the_storage_version() -> None:
         ("", "v1", "configmaps", "qFsyl6wFWjQ="),
         ("apps", "v1", "deployments", "8aSe+NMegvE="),
         ("events.k8s.io", "v1", "events", "r2yiGXH7wu8="),
+        ("apiextensions.k8s.io", "v1", "customresourcedefinitions", "jfWCUB31mvA="),
+        ("admissionregistration.k8s.io", "v1", "mutatingadmissionpolicies", "LYmCf+UMVdg="),
         ("authentication.k8s.io", "v1", "tokenreviews", None),
         ("", "v1", "pods/log", None),
     ],

@@ -207,8 +207,8 @@ async def test_a_node_without_addresses_is_told_of(api: Api) -> None:
     made = pod("p")
     made["spec"]["nodeName"] = "n"
     await api.ok("POST", PODS, made)
-    status, _ = await api("GET", f"{PODS}/p/log")
-    assert status == 404
+    status, answer = await api("GET", f"{PODS}/p/log")
+    assert (status, answer["message"]) == (404, 'pods "n" not found')
     await api.ok("POST", "/api/v1/nodes", {"kind": "Node", "metadata": {"name": "n"}})
     status, answer = await api("GET", f"{PODS}/p/log")
     assert (status, answer["message"]) == (
@@ -234,7 +234,8 @@ async def test_proxies_say_why_nothing_is_there(api: Api) -> None:
     assert await said("/api/v1/nodes/absent") == (404, 'nodes "absent" not found')
     assert await said(f"{PODS}/http:p:80") == (400, "address not allowed")
     assert await said(f"{PODS}/ftp:p:21") == (400, 'invalid pod request "ftp:p:21"')
-    assert await said(f"{SERVICES}/s") == (404, 'endpoints "s" not found')
+    # whatever is looked up on the way is named as what the request is about
+    assert await said(f"{SERVICES}/s") == (404, 'services "s" not found')
     assert await said(f"{SERVICES}/s:81") == (503, 'no service port 81 found for service "s"')
     assert await said(f"{SERVICES}/absent:80") == (404, 'services "absent" not found')
     await api.ok("POST", ENDPOINTS, {"kind": "Endpoints", "metadata": {"name": "s"}})
@@ -243,6 +244,22 @@ async def test_proxies_say_why_nothing_is_there(api: Api) -> None:
     assert answer["message"] == 'no endpoints available for service "s"'
     status, answer = await api("GET", f"{SERVICES}/s/status/x")
     assert (status, answer["message"]) == (404, "the server could not find the requested resource")
+
+
+@pytest.mark.parametrize("accept", ["text/plain", "text/html"])
+async def test_a_log_is_for_those_who_take_objects(api: Api, accept: str) -> None:
+    """Errors are objects: who takes text alone gets no log either."""
+    assert (await api("GET", f"{PODS}/absent/log", accept=accept))[0] == 406
+    for taken in ("*/*", f"{accept}, application/json", ""):
+        assert (await api("GET", f"{PODS}/absent/log", accept=taken))[0] == 404
+
+
+@pytest.mark.parametrize("ports", ["x", "-1", "65536", "", "80&ports=x"])
+async def test_ports_to_forward_are_ports(api: Api, ports: str) -> None:
+    await api.ok("POST", PODS, pod("p"))
+    status, answer = await api("POST", f"{PODS}/p/portforward?ports={ports}")
+    assert status == 400
+    assert answer["message"].startswith("cannot convert to []int32: strconv.ParseUint: parsing ")
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])

@@ -179,6 +179,21 @@ def test_v3_tells_zero_values_and_wraps_references() -> None:
     assert renew is not None and "default" not in renew["properties"]["renewTime"]
 
 
+def test_v3_has_no_defaults_of_items_and_values() -> None:
+    capabilities, status = (
+        v3("io.k8s.api.core.v1.Capabilities"),
+        v3("io.k8s.api.core.v1.ComponentStatus"),
+    )
+    assert capabilities is not None and status is not None
+    assert capabilities["properties"]["add"]["items"] == {"type": "string"}
+    assert status["properties"]["conditions"]["items"] == {
+        "$ref": "#/components/schemas/io.k8s.api.core.v1.ComponentCondition"
+    }
+    driver = v3("io.k8s.api.core.v1.CSIVolumeSource")
+    assert driver is not None
+    assert driver["properties"]["volumeAttributes"]["additionalProperties"] == {"type": "string"}
+
+
 def test_v3_tells_defaults_that_go_types_state_though_they_are_zero() -> None:
     """As the merge types of client-go have them, which kube-apiserver's document is the source
     of."""

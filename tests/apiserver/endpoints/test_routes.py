@@ -140,10 +140,24 @@ NO_PAGE = (404, "text/plain; charset=utf-8", "404 page not found\n")
         ("/livez/", NO_PAGE),
         ("/livez/ping/", NO_PAGE),
         ("/openapi/v2/", NO_PAGE),
+        ("/apis//", NO_PAGE),
+        ("/livez//", NO_PAGE),
+        ("/api/v1/namespaces//pods//status", UNKNOWN),
+        ("/api/v1/pods//status", UNKNOWN),
     ],
 )
 async def test_paths_that_lead_nowhere(path: str, answer: tuple[int, str, str]) -> None:
     assert await ask(path) == answer
+
+
+@pytest.mark.parametrize("path", ["/api", "/apis/apps", "/api/v1", "/apis/apps/v1", "/version"])
+async def test_slashes_at_the_end_do_not_count(path: str) -> None:
+    assert await ask(f"{path}//") == await ask(path)
+
+
+async def test_a_path_is_decoded_before_it_is_divided() -> None:
+    assert await ask("/apis%2fapps") == await ask("/apis/apps")
+    assert await ask("/vers%69on") == await ask("/version")
 
 
 async def test_openapi_v3_as_kube_openapi_serves_it() -> None:

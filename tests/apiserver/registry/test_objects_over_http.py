@@ -268,3 +268,20 @@ async def test_a_watch_of_one_object_selects_no_other(api: Api, selector: str) -
     status, answer = await api("GET", path + selector.replace("=", "%3D"))
     said = "fieldSelector metadata.name doesn't match requested name"
     assert (status, answer["message"]) == (400, said)
+
+
+async def test_preconditions_may_stand_in_the_query(api: Api) -> None:
+    made = await api.ok("POST", CONFIG_MAPS, config_map())
+    metadata, path = made["metadata"], f"{CONFIG_MAPS}/x"
+    for query in ("uid=other", "resourceVersion=1", f"uid={metadata['uid']}&resourceVersion=1"):
+        status, answer = await api("DELETE", f"{path}?{query}")
+        assert (status, answer["reason"]) == (409, "Conflict")
+        assert "in the precondition (" in answer["message"]
+    # a collection's resourceVersion is both
+    status, answer = await api("DELETE", f"{CONFIG_MAPS}?resourceVersion=0")
+    assert (status, answer["reason"]) == (409, "Conflict")
+    # empty ones are none, and a body takes the place of the query
+    await api.ok("DELETE", f"{path}?uid=&resourceVersion=&dryRun=All")
+    await api.ok("DELETE", f"{path}?uid=other", {"dryRun": ["All"]})
+    query = f"uid={metadata['uid']}&resourceVersion={metadata['resourceVersion']}"
+    await api.ok("DELETE", f"{path}?{query}")

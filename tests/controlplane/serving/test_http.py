@@ -45,3 +45,28 @@ def test_what_is_behind_a_value_is_not_of_it() -> None:
         b"GET / HTTP/1.1\r\nX-Remote-User: \t joe \t \r\nX-Empty:  \r\nX-Two: a b\r\n\r\n"
     )
     assert protocol.headers == [(b"x-remote-user", b"joe"), (b"x-empty", b""), (b"x-two", b"a b")]
+
+
+def begun(url: bytes) -> bool:
+    """Whether a request for ``url`` gets further than its head. Raises Refused."""
+    started: list[Any] = []
+    parser = SimpleNamespace(
+        get_http_version=lambda: "1.1", should_upgrade=lambda: False, get_method=lambda: b"GET"
+    )
+    protocol = SimpleNamespace(parser=parser, url=url, scope={}, _hosts=1, _length=-1, _calls=0)
+    protocol._chunked, protocol._open = False, SimpleNamespace(now=0.0)
+    protocol._begin = lambda *args: started.append(args)
+    HttpProtocol.on_headers_complete(cast(Any, protocol))
+    return len(started) == 1
+
+
+@pytest.mark.parametrize("url", [b"/api/v1/%zz", b"/a%", b"/a%4", b"/%%41", b"/%4g?x=%41"])
+def test_a_path_with_a_broken_escape_is_no_path(url: bytes) -> None:
+    with pytest.raises(Refused) as refused:
+        begun(url)
+    assert _go_answer(refused.value).endswith(b"\r\n\r\n400 Bad Request")
+
+
+@pytest.mark.parametrize("url", [b"/api/v1/%41", b"/a%2Fb%e6", b"/a?x=%zz", b"/a?%", b"/a"])
+def test_escapes_of_the_query_are_for_who_reads_it(url: bytes) -> None:
+    assert begun(url)

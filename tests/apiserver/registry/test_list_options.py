@@ -1,0 +1,61 @@
+"""Options of lists and watches in combinations, as they count through the whole API."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from apiserver.storage.interface import Store
+from tests.support.api import Api, serving
+
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+NEWER = "watch=true&resourceVersionMatch=NotOlderThan"
+
+
+@pytest.fixture
+async def api(store: Store, tenant: int) -> AsyncIterator[Api]:
+    async with serving(store, tenant) as made:
+        yield made
+
+
+async def make(api: Api, *names: str) -> Any:
+    for name in names:
+        made = await api.ok("POST", CONFIG_MAPS, {"metadata": {"name": name}})
+    return made
+
+
+@pytest.mark.parametrize("version", ["", "&resourceVersion=", "&resourceVersion=0"])
+async def test_without_initial_events_a_watch_begins_now(api: Api, version: str) -> None:
+    await make(api, "a")
+    watch = api.watch(f"{CONFIG_MAPS}?{NEWER}&sendInitialEvents=false{version}")
+    await watch.begun()
+    await make(api, "b")
+    (event,) = await watch.take(1)
+    assert (event["type"], event["object"]["metadata"]["name"]) == ("ADDED", "b")
+    await watch.stop()
+
+
+async def test_a_watch_has_no_pages(api: Api) -> None:
+    version = (await make(api, "a"))["metadata"]["resourceVersion"]
+    await make(api, "b")
+    watch = api.watch(f"{CONFIG_MAPS}?watch=true&resourceVersion={version}&continue=x&limit=1")
+    (event,) = await watch.take(1)
+    assert event["object"]["metadata"]["name"] == "b"
+    await watch.stop()
+    status, answer = await api("GET", f"{CONFIG_MAPS}?{NEWER}&sendInitialEvents=true&continue=x")
+    assert (status, answer["details"]["causes"][0]["message"]) == (
+        422,
+        "Forbidden: resourceVersionMatch is forbidden when continue is provided",
+    )
+
+
+async def test_version_zero_has_no_pages_either(api: Api) -> None:
+    await make(api, "a", "b", "c", "d")
+    token = (await api.ok("GET", f"{CONFIG_MAPS}?limit=1"))["metadata"]["continue"]
+    onward = f"{CONFIG_MAPS}?limit=1&continue={token}"
+    assert len((await api.ok("GET", onward))["items"]) == 1
+    rest = await api.ok("GET", f"{onward}&resourceVersion=0")
+    assert [item["metadata"]["name"] for item in rest["items"]] == ["b", "c", "d"]
+    assert "continue" not in rest["metadata"]
