@@ -80,7 +80,8 @@ class Kind:
     metadata beside the checks that every kind goes through, for clients see each finding as often
     as it is made: on create all rules; on update of the object or its status what may change
     (ValidateObjectMetaUpdate); on update of the object all rules, as often as metadata_again
-    says. standard_finalizers:
+    says. part_update, part_again: the same for updates of its status and other parts (None:
+    as metadata_update). standard_finalizers:
     whenever it asks, finalizers without a domain must be Kubernetes' own.
     dependents: what a deletion without a policy does with dependents: "delete" (in the background),
     "orphan" (jobs and replication controllers, as ever), or "none" where the garbage collector's
@@ -105,6 +106,8 @@ class Kind:
     metadata_create = True
     metadata_update = True
     metadata_again: int = True
+    part_update: bool | None = None
+    part_again: int = False
     standard_finalizers = True
     dependents = "delete"
     orphan_warning = ""

@@ -120,10 +120,12 @@ def validate_update(
         obj["metadata"], METADATA, namespaced=namespaced, name_rule=namerules.path_segment
     )
     errors += [*shared, *changed, *shared]
-    if hooks.metadata_update:
+    update = hooks.metadata_update if whole or hooks.part_update is None else hooks.part_update
+    if update:
         errors += [*changed, *shared, *_standard(obj["metadata"], hooks, METADATA)]
-    if whole and hooks.metadata_again:
-        errors += hooks.metadata_again * validate(obj, hooks, namespaced=namespaced, shared=shared)
+    again = hooks.metadata_again if whole else hooks.part_again
+    if again:
+        errors += again * validate(obj, hooks, namespaced=namespaced, shared=shared)
     return errors
 
 

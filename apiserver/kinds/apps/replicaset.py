@@ -22,6 +22,8 @@ from apiserver.meta.objects import Object
 
 @register("apps", "ReplicaSet")
 class ReplicaSet(Workload):
+    metadata_again = False
+
     def default(self, obj: Object, version: str) -> None:
         super().default(obj, version)
         if obj["spec"].get("replicas") is None:

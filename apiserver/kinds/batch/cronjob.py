@@ -30,6 +30,7 @@ _POLICIES = ("Allow", "Forbid", "Replace")
 @register("batch", "CronJob")
 class CronJob(Workload):
     metadata_again = False
+    part_update = False
     declared = Declared({"spec.schedule": [t.alpha(t.required())]})
 
     def default(self, obj: Object, version: str) -> None:

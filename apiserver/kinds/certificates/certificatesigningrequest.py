@@ -66,6 +66,7 @@ _SPEC, _CONDITIONS, _CERTIFICATE = (
 class CertificateSigningRequest(Kind):
     generation = False
     status = True
+    part_again = True
     name_rule = staticmethod(anything)
     declared = Declared(
         {

@@ -21,6 +21,7 @@ _LARGEST_FOR_MILLI = (1 << 63) // 1000
 class LimitRange(Kind):
     allow_create_on_update = True
     generation = False
+    metadata_update = False
 
     def default(self, obj: Object, version: str) -> None:
         for item in (obj.get("spec") or {}).get("limits") or []:

@@ -72,6 +72,7 @@ class PersistentVolume(Kind):
     generation = False
     metadata_update = False
     metadata_again = 2
+    part_update = True
     status = True
 
     def default(self, obj: Object, version: str) -> None:

@@ -29,6 +29,7 @@ from apiserver.meta.times import age
 @register("", "Service")
 class Service(Kind):
     returns_deleted = True
+    metadata_again = False
     allow_create_on_update = True
     generation = False
     status = True

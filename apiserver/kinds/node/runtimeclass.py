@@ -24,6 +24,7 @@ class RuntimeClass(Kind):
     allow_create_on_update = True
     allow_unconditional_update = False
     generation = False
+    standard_finalizers = False
     declared = Declared(
         {
             "handler": [

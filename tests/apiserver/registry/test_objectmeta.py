@@ -29,10 +29,10 @@ def messages(group: str = "", resource: str = "configmaps", **metadata: Any) -> 
     return [str(e) for e in validate(obj(**metadata), hooks(group, resource), namespaced=True)]
 
 
-def counted(group: str, resource: str, **metadata: Any) -> Counter[str]:
+def counted(group: str, resource: str, *, whole: bool = True, **metadata: Any) -> Counter[str]:
     kind = hooks(group, resource)
     return Counter(
-        e.path for e in validate_update(obj(**metadata), obj(), kind, namespaced=True, whole=True)
+        e.path for e in validate_update(obj(**metadata), obj(), kind, namespaced=True, whole=whole)
     )
 
 
@@ -91,7 +91,13 @@ def test_finalizers_without_a_domain_are_refused_by_the_kinds_that_ask_for_one()
 
 @pytest.mark.parametrize(
     ("group", "resource", "labels"),
-    [("", "configmaps", 4), ("apps", "deployments", 3), ("coordination.k8s.io", "leases", 3)],
+    [
+        ("", "configmaps", 4),
+        ("", "services", 3),
+        ("apps", "deployments", 3),
+        ("apps", "replicasets", 3),
+        ("coordination.k8s.io", "leases", 3),
+    ],
 )
 def test_an_update_names_a_mistake_as_often_as_it_is_validated(
     group: str, resource: str, labels: int
@@ -99,6 +105,33 @@ def test_an_update_names_a_mistake_as_often_as_it_is_validated(
     assert counted(group, resource, labels={"a": "not good"})["metadata.labels"] == labels
     assert counted(group, resource, finalizers=["a/b/c"])["metadata.finalizers"] == labels - 2
     assert counted(group, resource, uid="other")["metadata.uid"] == 2
+
+
+@pytest.mark.parametrize(
+    ("group", "resource", "labels", "uid", "finalizers"),
+    [
+        ("apps", "deployments", 3, 2, 1),
+        ("batch", "cronjobs", 2, 1, 0),
+        ("certificates.k8s.io", "certificatesigningrequests", 4, 2, 2),
+        ("", "persistentvolumes", 3, 2, 1),
+    ],
+)
+def test_an_update_of_the_status_names_it_as_often_as_that_is_validated(
+    group: str, resource: str, labels: int, uid: int, finalizers: int
+) -> None:
+    wrong = counted(
+        group, resource, whole=False, labels={"a": "not good"}, uid="other", finalizers=["mine"]
+    )
+    found = (wrong["metadata.labels"], wrong["metadata.uid"], wrong["metadata.finalizers[0]"])
+    assert found == (labels, uid, finalizers)
+
+
+def test_limit_ranges_and_runtime_classes_ask_for_less() -> None:
+    wrong = counted("", "limitranges", labels={"a": "not good"}, uid="other")
+    assert (wrong["metadata.labels"], wrong["metadata.uid"]) == (3, 1)
+    assert not counted("node.k8s.io", "runtimeclasses", finalizers=["mine"])[
+        "metadata.finalizers[0]"
+    ]
 
 
 @pytest.mark.parametrize(
