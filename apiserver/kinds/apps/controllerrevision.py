@@ -20,15 +20,15 @@ class ControllerRevision(Kind):
     raw_fields = ("data",)
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
-        errors = []
-        if obj.get("data") is None:
-            errors = [required(checks.root("data"), "data is mandatory")]
-        return errors + list(checks.non_negative(obj.get("revision", 0), checks.root("revision")))
+        return list(checks.non_negative(obj.get("revision", 0), checks.root("revision")))
 
     def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
-        if isinstance(obj.get("data"), dict | None):
-            return []
-        return [required(checks.root("data"), "data must be a valid JSON object")]
+        data = obj.get("data")
+        if data is None:
+            return [required(checks.root("data"), "data is mandatory")]
+        if not isinstance(data, dict):
+            return [required(checks.root("data"), "data must be a valid JSON object")]
+        return []
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
         """Another spelling is another value."""
