@@ -10,12 +10,14 @@ from typing import Any
 
 from apiserver.codec import json, yaml
 from apiserver.errors import BadRequest
-from apiserver.meta.gvk import GroupVersion
+from apiserver.meta.gvk import GroupVersion, GroupVersionKind
 
 WRONG_KIND = (
     'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string '
     '"json:\\"kind,omitempty\\"" }'
 )
+SCHEME = "pkg/api/legacyscheme/scheme.go:30"
+"""Where kube-apiserver registers its types."""
 _NO_KIND = "couldn't get version/kind; json parse error: "
 
 
@@ -72,6 +74,21 @@ def unrecognized(why: object, expected_kind: str, data: bytes) -> BadRequest:
     return BadRequest(
         f"the object provided is unrecognized (must be of type {expected_kind}): {why} "
         f"({_summary(data)})"
+    )
+
+
+def not_registered(gvk: GroupVersionKind) -> str:
+    return (
+        f'no kind "{gvk.kind}" is registered for version "{gvk.api_version}" in scheme "{SCHEME}"'
+    )
+
+
+def not_converted(sent: GroupVersionKind, expected: GroupVersionKind) -> str:
+    """Go types by package and name."""
+    package = expected.group.split(".")[0] or "core"
+    return (
+        f"converting ({sent.version}.{sent.kind}) to ({package}.{expected.kind}): unknown "
+        f"conversion"
     )
 
 

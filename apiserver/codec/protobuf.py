@@ -13,6 +13,7 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
+from apiserver.codec.body import not_registered
 from apiserver.codec.json import JSONError
 from apiserver.codec.protobuf_kinds import find_kind
 from apiserver.codec.protobuf_messages import message_class
@@ -22,7 +23,6 @@ from apiserver.meta.objects import Object
 from apiserver.schema import builtin
 
 PREFIX = b"k8s\x00"
-_SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 _UNKNOWN = "apimachinery.pkg.runtime.Unknown"
 _LIST_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
 _TAIL = b"\x1a\x00\x22\x00"  # contentEncoding and contentType, both empty
@@ -142,11 +142,7 @@ def decode(data: bytes, default: GroupVersionKind | None = None) -> Object:
     try:
         name, schema = find_kind(gvk)
     except KeyError:
-        raise ProtobufError(
-            f'no kind "{gvk.kind}" is registered for version "{gvk.api_version}" in scheme '
-            f'"{_SCHEME}"',
-            gvk,
-        ) from None
+        raise ProtobufError(not_registered(gvk), gvk) from None
     try:
         obj = plan_for(name, schema).read(_parse(name, unknown.raw))
     except (

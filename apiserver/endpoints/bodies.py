@@ -24,8 +24,6 @@ from apiserver.registry.scope import Scope
 from apiserver.schema import builtin
 from apiserver.schema.decode import DecodeError, decode
 
-SCHEME = "pkg/api/legacyscheme/scheme.go:30"
-
 
 class Body(NamedTuple):
     """object: decoded and defaulted; size: bytes that the client sent."""
@@ -174,21 +172,12 @@ def _refuse(sent: GroupVersionKind, expected: GroupVersionKind, resource: Resour
     same = sent.kind == expected.kind and sent.group == expected.group
     if same and sent.kind == "Eviction" and known_once(sent):
         return  # the one old version that its endpoint still reads
-    if sent not in builtin.kinds() and not known_once(sent):
-        text = (
-            f'no kind "{sent.kind}" is registered for version "{sent.api_version}" in '
-            f'scheme "{SCHEME}"'
-        )
-        raise strict.cannot_handle(text, sent, expected.kind)
+    if not builtin.has_go_type(sent):
+        raise strict.cannot_handle(body.not_registered(sent), sent, expected.kind)
     if same or (sent.kind == expected.kind == "Scale" and known_once(sent)):
         gv = GroupVersion(expected.group, expected.version)
         raise BadRequest(
             f"the API version in the data ({sent.api_version}) does not match the expected API "
             f"version ({gv})"
         )
-    package = expected.group.split(".")[0] or "core"
-    text = (
-        f"converting ({sent.version}.{sent.kind}) to ({package}.{expected.kind}): unknown "
-        f"conversion"
-    )
-    raise strict.cannot_handle(text, sent, expected.kind)
+    raise strict.cannot_handle(body.not_converted(sent, expected), sent, expected.kind)

@@ -20,7 +20,7 @@ from apiserver.fieldmanager.fieldpath import decode, encode_text, union
 from apiserver.fieldmanager.updater import Owned
 from apiserver.fieldmanager.values import to_json
 from apiserver.golang.strconv import go_quote
-from apiserver.meta.equality import equal
+from apiserver.meta.equality import equal, semantic_equal
 from apiserver.meta.objects import Object, copy_json
 from apiserver.meta.times import format_time
 
@@ -197,10 +197,10 @@ def with_entries(obj: Object, entries: list[Entry]) -> Object:
     return {**obj, "metadata": metadata}
 
 
-def keep_times(new: Object, live: Object) -> Object:
+def keep_times(new: Object, live: Object, *, has_go_type: bool) -> Object:
     """``new`` with the entries' times of ``live`` when nothing but those times differs, so that no
-    write comes of them (k8s.io/apiserver ``fieldmanager/equality.go``); otherwise ``new``
-    itself."""
+    write comes of them (k8s.io/apiserver ``fieldmanager/equality.go``); otherwise ``new`` itself.
+    has_go_type: an empty list, as it was sent, does not differ from none, as it is stored."""
     mine, theirs = entries_of(new), entries_of(live)
     if (
         not mine
@@ -211,9 +211,8 @@ def keep_times(new: Object, live: Object) -> Object:
         return new
     if any({**a, "time": None} != {**b, "time": None} for a, b in zip(mine, theirs, strict=True)):
         return new
-    if new != {**live, "metadata": new["metadata"]}:  # as nearly always, and cheap to see
-        return new
-    if not equal(without_entries(new), without_entries(live)):
+    alike = semantic_equal if has_go_type else equal
+    if not alike(without_entries(new), without_entries(live)):
         return new
     return with_entries(new, copy_json(theirs))
 

@@ -10,10 +10,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from apiserver.codec import json, patches, strict
+from apiserver.codec import body, json, patches, strict
 from apiserver.errors import NotFound
 from apiserver.fieldmanager.manager import FieldManager
 from apiserver.meta import raw
+from apiserver.meta.gvk import GroupVersion, GroupVersionKind
 from apiserver.meta.objects import Object, copy_json
 from apiserver.registry.changes import Change
 from apiserver.registry.core import Registry
@@ -26,6 +27,7 @@ from apiserver.registry.scope import Scope
 from apiserver.registry.update import update
 from apiserver.registry.versions import with_manager
 from apiserver.registry.write import Request
+from apiserver.schema import builtin
 from apiserver.schema.decode import DecodeError
 from apiserver.schema.types import Schema
 
@@ -185,14 +187,18 @@ def _same_kind(scope: Scope, patched: Any, patched_text: Callable[[], str]) -> N
     """A patch may not turn the object into one of another kind; one without a kind is taken for
     what it was."""
     gvk = scope.gvk
-    if not isinstance(patched, dict) or not scope.resource.has_go_type:
+    if not scope.resource.has_go_type:
         return  # of a custom object, validation says so
-    claimed = (patched.get("apiVersion", ""), patched.get("kind") or gvk.kind)
-    if not all(isinstance(text, str) for text in claimed):
-        return  # decoding says so
-    if claimed != (gvk.api_version, gvk.kind):
-        text = f"converting ({claimed[0]}, Kind={claimed[1]}) to ({gvk}): unknown conversion"
-        raise strict.patch_invalid(patched_text(), text)
+    try:
+        api_version, kind = body.read_kind(patched)
+    except body.BodyError as error:
+        raise strict.patch_invalid(patched_text(), str(error)) from None
+    kind = kind or gvk.kind
+    if (api_version, kind) != (gvk.api_version, gvk.kind):
+        claimed = GroupVersionKind(*GroupVersion.parse(api_version), kind)
+        known = not api_version or builtin.has_go_type(claimed)
+        why = body.not_converted(claimed, gvk) if known else body.not_registered(claimed)
+        raise strict.patch_invalid(patched_text(), why)
 
 
 def read_applied(patch: Patch) -> tuple[Object, str]:

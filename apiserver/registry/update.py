@@ -94,7 +94,7 @@ class _Update:
         preconditions.check_resource_version(scope, w.new, old)
         await write.prepare(w)
         await write.validate(w)
-        w.new = keep_times(w.new, old)
+        w.new = keep_times(w.new, old, has_go_type=scope.resource.has_go_type)
         with write.charged(w):
             await write.admit(w)
             await write.settle(w)

@@ -35,7 +35,7 @@ from apiserver.schema.definitions import (
 )
 from apiserver.schema.types import MISSING, LazyProperties, Schema
 
-__all__ = ["definition", "kinds", "raw_definitions", "schema_for", "unserved_kinds"]
+__all__ = ["definition", "has_go_type", "kinds", "raw_definitions", "schema_for", "unserved_kinds"]
 
 _SPECIAL = {
     QUANTITY: "quantity",
@@ -106,6 +106,11 @@ def unserved_kinds() -> Mapping[str, frozenset[str]]:
 
 
 @cache
+def has_go_type(gvk: GroupVersionKind) -> bool:
+    """Whether Kubernetes knows the kind, served or not."""
+    return gvk in kinds() or gvk.kind in unserved_kinds().get(gvk.api_version, ())
+
+
 def definition(name: str) -> Schema:
     """The schema of a definition such as ``io.k8s.api.core.v1.PodSpec``. Raises KeyError where
     there is none."""

@@ -177,16 +177,22 @@ def test_times_are_kept_when_nothing_else_differs() -> None:
         "metadata": {"managedFields": [entry("m", time="2026-02-02T00:00:00Z")]},
         "data": {"a": "1"},
     }
-    assert keep_times(later, live) == live
+    assert keep_times(later, live, has_go_type=True) == live
     changed = {**later, "data": {"a": "2"}}
-    assert keep_times(changed, live) is changed
+    assert keep_times(changed, live, has_go_type=True) is changed
     others = {
         **later,
         "metadata": {
             "managedFields": [entry("m", fields={"f:b": {}}, time="2026-02-02T00:00:00Z")]
         },
     }
-    assert keep_times(others, live) is others
+    assert keep_times(others, live, has_go_type=True) is others
+    emptied = {**later, "rules": []}
+    assert (
+        keep_times(emptied, {**live, "rules": None}, has_go_type=True)["metadata"]
+        == (live["metadata"])
+    )
+    assert keep_times(emptied, {**live, "rules": None}, has_go_type=False) is emptied
 
 
 def test_warning_after_admission() -> None:

@@ -4,6 +4,7 @@ strategies in kubernetes ``pkg/registry``)."""
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import pytest
 
@@ -60,7 +61,7 @@ NEW: Object = {
 }
 
 
-def kept(hooks: Kind, old: Object, sent: Object) -> set[str]:
+def kept(hooks: Kind, old: Object, sent: Object, version: str = "v1") -> set[str]:
     """Which members are as they were, after a write of /status that sends others."""
     identity = {"name": "x", "uid": "u", "resourceVersion": "7"}
     before = {
@@ -73,7 +74,7 @@ def kept(hooks: Kind, old: Object, sent: Object) -> set[str]:
         "spec": {"new": True},
         "status": {"new": True},
     }
-    hooks.prepare_status_update(obj, before, CONTEXT)
+    hooks.prepare_status_update(obj, before, replace(CONTEXT, version=version))
     assert (
         obj["spec"] == {"old": True}
         and obj["status"]["new"]
@@ -97,7 +98,8 @@ def test_every_kind_with_status_is_in_the_table() -> None:
 @pytest.mark.parametrize("name", KEPT)
 def test_built_in_kinds(name: str, old: Object, sent: Object) -> None:
     group, _, resource = name.rpartition("/")
-    assert kept(catalog.resources()[GroupResource(group, resource)].hooks, old, sent) == KEPT[name]
+    found = catalog.resources()[GroupResource(group, resource)]
+    assert kept(found.hooks, old, sent, found.storage_version) == KEPT[name]
 
 
 @pytest.mark.parametrize("name", [name for name, members in KEPT.items() if members >= _ALL])

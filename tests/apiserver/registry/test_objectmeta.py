@@ -135,6 +135,33 @@ def test_so_does_a_write_of_the_status(
 
 
 @pytest.mark.parametrize(
+    ("group", "resource", "labels", "uid", "finalizers"),
+    [
+        ("apps", "deployments", 3, 2, 1),
+        ("batch", "cronjobs", 2, 1, 0),
+        ("certificates.k8s.io", "certificatesigningrequests", 4, 2, 2),
+        ("", "persistentvolumes", 3, 2, 1),
+    ],
+)
+def test_an_update_of_the_status_names_it_as_often_as_that_is_validated(
+    group: str, resource: str, labels: int, uid: int, finalizers: int
+) -> None:
+    wrong = counted(
+        group, resource, whole=False, labels={"a": "not good"}, uid="other", finalizers=["mine"]
+    )
+    found = (wrong["metadata.labels"], wrong["metadata.uid"], wrong["metadata.finalizers[0]"])
+    assert found == (labels, uid, finalizers)
+
+
+def test_limit_ranges_and_runtime_classes_ask_for_less() -> None:
+    wrong = counted("", "limitranges", labels={"a": "not good"}, uid="other")
+    assert (wrong["metadata.labels"], wrong["metadata.uid"]) == (3, 1)
+    assert not counted("node.k8s.io", "runtimeclasses", finalizers=["mine"])[
+        "metadata.finalizers[0]"
+    ]
+
+
+@pytest.mark.parametrize(
     ("entry", "text"),
     [
         (

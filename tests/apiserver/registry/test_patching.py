@@ -56,11 +56,38 @@ async def test_an_object_that_loses_its_kind_keeps_it(scope: Scope) -> None:
     assert (new["kind"], new["data"]) == ("ConfigMap", {"a": "b"})
 
 
-@pytest.mark.parametrize("member", ["apiVersion", "kind"])
-async def test_a_kind_that_is_no_text_does_not_decode(scope: Scope, member: str) -> None:
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (
+            b'{"apiVersion":[1]}',
+            "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go "
+            "struct field .apiVersion of type string",
+        ),
+        (
+            b'{"kind":"None"}',
+            'no kind "None" is registered for version "v1" in scheme '
+            '"pkg/api/legacyscheme/scheme.go:30"',
+        ),
+        (
+            b'{"apiVersion":"v9"}',
+            'no kind "ConfigMap" is registered for version "v9" in scheme '
+            '"pkg/api/legacyscheme/scheme.go:30"',
+        ),
+        (
+            b'{"kind":"Secret"}',
+            "converting (v1.Secret) to (core.ConfigMap): unknown conversion",
+        ),
+        (b'{"apiVersion":"a/b/c"}', "unexpected GroupVersion string: a/b/c"),
+    ],
+)
+async def test_an_object_that_becomes_another_kind_is_refused(
+    scope: Scope, body: bytes, why: str
+) -> None:
     live = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "ns"}}
-    with pytest.raises(Invalid, match=f"cannot unmarshal array into Go struct field .*{member}"):
-        await merged(scope, patch(negotiate.MERGE_PATCH, b'{"%s":[1]}' % member.encode()), live)
+    with pytest.raises(Invalid) as refused:
+        await merged(scope, patch(negotiate.MERGE_PATCH, body), live)
+    assert refused.value.message.endswith(f'": {why}')
 
 
 def scaled(scope: Scope, body: bytes, **options: Any) -> Object:

@@ -148,6 +148,23 @@ async def test_a_slice_has_counters_or_devices(
         ]
 
 
+async def test_a_role_without_rules_is_applied_again_without_a_write(api: Api) -> None:
+    """Clients that apply every few minutes what they have in a repository."""
+    path = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles"
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role",
+        "metadata": {"name": "x"},
+        "rules": [],
+    }
+    _, made = await patch(api, path, role, "apply")
+    made["metadata"]["managedFields"][0]["time"] = "2026-01-01T00:00:00Z"
+    older = await api.ok("PUT", f"{path}/x", made)
+    _, again = await patch(api, path, role, "apply")
+    assert older["rules"] is None
+    assert again == older
+
+
 @pytest.mark.parametrize(
     ("kind", "member", "refused"),
     [

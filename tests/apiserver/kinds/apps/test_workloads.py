@@ -177,3 +177,19 @@ def test_a_daemon_set_may_begin_with_a_later_template() -> None:
         wanted = workload("DaemonSet")
         wanted["metadata"]["annotations"] = {name: text}
         assert create(wanted).obj["metadata"]["annotations"] == {name: kept}
+
+
+def test_an_update_does_not_ask_for_the_data_of_a_revision() -> None:
+    """It may not change, which is all that is said of it."""
+    revision = {
+        "apiVersion": "apps/v1",
+        "kind": "ControllerRevision",
+        "metadata": {"name": "r"},
+        "revision": 1,
+    }
+    assert create(revision).messages == ["data: Required value: data is mandatory"]
+    made = create({**revision, "data": {"a": 1}})
+    assert made.messages == []
+    assert update({**revision, "metadata": made.obj["metadata"]}, made.obj).messages == [
+        "data: Invalid value: null: field is immutable"
+    ]

@@ -175,3 +175,12 @@ def test_a_gated_pod_is_narrowed_and_not_moved() -> None:
         '"Values":null}],"MatchFields":null}: only additions are allowed (no mutations or '
         "deletions)",
     ]
+
+
+def test_who_is_never_restarted_restarts_for_no_resize() -> None:
+    policy = {"resourceName": "cpu", "restartPolicy": "RestartContainer"}
+    container = {**CONTAINER, "resizePolicy": [policy]}
+    assert messages(containers=[container], restartPolicy="Never") == [
+        'spec.containers[0].resizePolicy: Invalid value: "RestartContainer": must be '
+        "'NotRequired' when pod `restartPolicy` is 'Never'"
+    ]
