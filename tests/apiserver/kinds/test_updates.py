@@ -126,6 +126,12 @@ SELECTOR = "`selector` does not match template `labels`"
             ],
         ),
         (CAPACITY, "nodeTopology.matchExpressions", [], []),
+        (  # one that selects everything is not none
+            edited(CAPACITY, "nodeTopology", None),
+            "nodeTopology",
+            {},
+            ["nodeTopology: Invalid value: {}: field is immutable"],
+        ),
         (CSI_NODE, "spec.drivers.0.topologyKeys", [], []),
         (  # that there are data is asked of new ones
             REVISION,
