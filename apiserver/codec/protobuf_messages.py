@@ -96,7 +96,7 @@ def _add_field(message: descriptor_pb2.DescriptorProto, owner: str, member: Fiel
     if member.shape == "%":
         entry_name = f"{member.name[0].upper()}{member.name[1:]}Entry"
         entry = message.nested_type.add(name=entry_name)
-        entry.options.map_entry = True
+        # No map_entry: of two keys the library would put the one that begins with the other first.
         key = entry.field.add(
             name="key", number=1, type=_FIELD.TYPE_STRING, label=_FIELD.LABEL_OPTIONAL
         )

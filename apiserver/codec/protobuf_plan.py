@@ -236,28 +236,29 @@ def _map(field: Field, member: str, node: Schema) -> tuple[Writer, Reader]:
     if field.is_message:
         codec = _codec(field.type, node.additional or node)
 
-        def put(entries: Any, key: str, value: Any) -> None:
-            entry = entries[key]
+        def put(entry: Any, value: Any) -> None:
+            entry.value.SetInParent()
             if value is not None:
-                codec.write(entry, value)
+                codec.write(entry.value, value)
 
         take: Callable[[Any], Any] = codec.read
     else:
         is_bytes, zero = field.type == "bytes", _ZERO[field.type]
 
-        def put(entries: Any, key: str, value: Any) -> None:
-            entries[key] = zero if value is None else base64.b64decode(value) if is_bytes else value
+        def put(entry: Any, value: Any) -> None:
+            entry.value = zero if value is None else base64.b64decode(value) if is_bytes else value
 
         def take(value: Any) -> Any:
             return base64.b64encode(value).decode() if is_bytes else value
 
     def write(target: Any, obj: Object) -> None:
         entries = getattr(target, name)
-        for key, value in (obj.get(member) or {}).items():
-            put(entries, key, value)
+        for key, value in sorted((obj.get(member) or {}).items()):
+            entry = entries.add(key=key)
+            put(entry, value)
 
     def read(source: Any, obj: Object) -> None:
-        entries = getattr(source, name)
+        entries = {entry.key: entry.value for entry in getattr(source, name)}
         value = {key: take(entries[key]) for key in sorted(entries)}
         _put(obj, member, value or None, not value, omit)
 

@@ -202,6 +202,10 @@ class Kind:
         fills in, so that the first update stores that, whatever else it changes."""
         return False
 
+    def compared(self, obj: Object) -> Object:
+        """The object as an update compares it with another to find out who owns what."""
+        return obj
+
     def canonicalize(self, obj: Object) -> None:
         """Last change before an object is stored, after validation (sorting, trimming)."""
 

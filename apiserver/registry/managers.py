@@ -49,8 +49,13 @@ def make_manager(
         resource.reset_fields(),
         partial(_finish, resource),
         _plain(resource.hooks.raw_fields),
-        _plain(_told_apart_by_value(resource)),
+        _compared(resource),
     )
+
+
+def _compared(resource: Resource) -> Callable[[Object], Object]:
+    plain_obj = _plain(_told_apart_by_value(resource))
+    return lambda obj: resource.hooks.compared(plain_obj(obj))
 
 
 def _plain(fields: tuple[str, ...]) -> Callable[[Object], Object]:

@@ -17,6 +17,7 @@ from apiserver.kinds.base import Kind
 from apiserver.kinds.common import namerules
 from apiserver.kinds.common.objectmeta import (
     identity_errors,
+    name_errors,
     shared_errors,
     standard_finalizer_errors,
 )
@@ -73,8 +74,7 @@ def common_errors(obj: Object, hooks: Kind, *, namespaced: bool) -> FieldErrors:
     fits into a URL, and all the rest where the kind has not looked at it."""
     metadata = obj["metadata"]
     if hooks.metadata_create:
-        name = metadata.get("name", "")
-        return [invalid(METADATA.child("name"), name, text) for text in names.path_segment(name)]
+        return name_errors(metadata, namerules.path_segment, METADATA)
     errors = identity_errors(
         metadata, METADATA, namespaced=namespaced, name_rule=namerules.path_segment
     )

@@ -154,7 +154,7 @@ def _member(raw: dict[str, Any], go: str) -> Schema:
 def _node(raw: dict[str, Any], go_type: str) -> Schema:
     """A schema from one OpenAPI node; ``go_type`` as in the data file, without the pointer."""
     printed = re.sub(r"=.*", "", go_type)
-    shape = go_type.split("=", 1)[-1]
+    shape = go_type if go_type.startswith("map[") else go_type.split("=", 1)[-1]
     ref = raw.get("$ref")
     if ref is not None:
         target = definition(ref.rsplit("/", 1)[1])

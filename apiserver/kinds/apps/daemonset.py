@@ -50,9 +50,12 @@ class DaemonSet(Workload):
         spec = obj["spec"]
         strategy = spec.setdefault("updateStrategy", {})
         strategy["type"] = strategy.get("type") or "RollingUpdate"
-        if strategy["type"] == "RollingUpdate":
-            rolling = strategy["rollingUpdate"] = strategy.get("rollingUpdate") or {}
-            for field, value in (("maxUnavailable", 1), ("maxSurge", 0)):
+        rolls = strategy["type"] == "RollingUpdate"
+        if rolls and strategy.get("rollingUpdate") is None:
+            strategy["rollingUpdate"] = {}
+        rolling = strategy.get("rollingUpdate")
+        if rolling is not None:  # of another type they come from the way through the internal one
+            for field, value in (("maxUnavailable", int(rolls)), ("maxSurge", 0)):
                 if rolling.get(field) is None:
                     rolling[field] = value
         if spec.get("revisionHistoryLimit") is None:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, invalid, required
-from apiserver.kinds.autoscaling import behavior, metrics
+from apiserver.kinds.autoscaling import amounts, behavior, metrics
 from apiserver.kinds.autoscaling.annotations import ANNOTATIONS, BEHAVIOR
 from apiserver.kinds.autoscaling.conversion import CPU_TARGET, cpu_metric, to_v1, to_v2
 from apiserver.kinds.autoscaling.targets import show_targets
@@ -97,6 +97,9 @@ class HorizontalPodAutoscaler(Kind):
         if obj.get("apiVersion") == f"autoscaling/{to}":
             return {**obj}
         return to_v1(obj) if to == "v1" else to_v2(obj)
+
+    def compared(self, obj: Object) -> Object:
+        return amounts.compared(obj)
 
     def unconverted(self, obj: Object) -> Object:
         return without_annotations(obj, ANNOTATIONS)

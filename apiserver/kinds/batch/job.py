@@ -74,7 +74,8 @@ class Job(Workload):
 
     def completed_by_update(self, obj: Object) -> bool:
         """One that came without any labels is stored without."""
-        return _GENERATED.issuperset(obj["metadata"].get("labels") or ())
+        generated = not obj["spec"].get("manualSelector")
+        return generated and (obj["metadata"].get("labels") or {}).keys() == _GENERATED
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         spec = obj["spec"]

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from apiserver.fielderrors import FieldPath, invalid, required
+from apiserver.golang.url import UrlError, parse_url
 from apiserver.kinds.common import checks as c
 from apiserver.meta import names
 from apiserver.meta.objects import Object
@@ -31,18 +30,16 @@ def client_config_errors(config: Object, path: FieldPath) -> c.Errors:
 
 def _url(url: str, path: FieldPath) -> c.Errors:
     try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError as error:
+        parts = parse_url(url)
+    except UrlError as error:
         yield required(path, f"url must be a valid URL: {error}{_FORM}")
         return
-    user, _, host = parts.netloc.rpartition("@")
     if parts.scheme != "https":
         yield invalid(path, parts.scheme, f"'https' is the only allowed URL scheme{_FORM}")
-    if not host:
+    if not parts.host:
         yield invalid(path, "", f"host must be specified{_FORM}")
-    if "@" in parts.netloc:
-        yield invalid(path, user, "user information is not permitted in the URL")
+    if parts.user is not None:
+        yield invalid(path, parts.user, "user information is not permitted in the URL")
     if parts.fragment:
         yield invalid(path, parts.fragment, "fragments are not permitted in the URL")
     if parts.query:

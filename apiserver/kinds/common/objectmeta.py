@@ -58,7 +58,7 @@ def identity_errors(
 ) -> FieldErrors:
     """Name, namespace, generation and finalizers (of ValidateObjectMetaAccessor, what
     ValidateObjectMetaAccessorUpdate does not check)."""
-    errors = _name_errors(metadata, name_rule, path)
+    errors = name_errors(metadata, name_rule, path)
     namespace = metadata.get("namespace", "")
     if namespaced:
         if not namespace:
@@ -81,7 +81,8 @@ def identity_errors(
     return errors
 
 
-def _name_errors(metadata: Metadata, rule: NameRule, path: FieldPath) -> FieldErrors:
+def name_errors(metadata: Metadata, rule: NameRule, path: FieldPath) -> FieldErrors:
+    """Of a name, and of the beginning of a generated one."""
     errors: FieldErrors = []
     prefix, name = metadata.get("generateName", ""), metadata.get("name", "")
     if prefix:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,13 +13,14 @@ from apiserver.kinds.common import checks
 from apiserver.meta import names
 
 IntOrString = int | str
+_NUMBER = re.compile(r"[-+]?[0-9]+")
 
 
 def value_of(value: IntOrString | None) -> int:
-    """The number in front of "%", or the number; 0 for what is neither."""
+    """The number in front of "%", or the number, which may be a text; 0 for what is neither."""
     if isinstance(value, str):
         number = value if names.percent(value) else value[:-1]
-        return whole(number) if number.isascii() and number.isdigit() else 0
+        return whole(number) if _NUMBER.fullmatch(number) else 0
     return value or 0
 
 

@@ -32,6 +32,8 @@ _HOST_PATH_TYPES = (
     "FileOrCreate",
     "Socket",
 )
+_WRONG_NAME = "must be valid format"
+_UNKNOWN_NAME = f"{_WRONG_NAME} starting with iqn, eui, or naa"
 _INITIATORS = {
     "iqn": re.compile(r"iqn\.\d{4}-\d{2}\.([0-9A-Za-z\-.]+)(:[^,;*&$|\s]+)$"),
     "eui": re.compile(r"^eui.[0-9A-Za-z]{16}$"),
@@ -83,10 +85,11 @@ def _nfs(source: ReadOnlyObject, path: FieldPath) -> checks.Errors:
         yield invalid(path.child("path"), source.get("path", ""), "must be an absolute path")
 
 
-def iscsi(source: ReadOnlyObject, path: FieldPath) -> checks.Errors:
+def iscsi(source: ReadOnlyObject, path: FieldPath, why: str = _UNKNOWN_NAME) -> checks.Errors:
+    """``why``: what is said of a name that is of no known form."""
     yield from _needs("targetPortal", "iqn")(source, path)
     if source.get("iqn"):
-        yield from _initiator(source["iqn"], path.child("iqn"))
+        yield from _initiator(source["iqn"], path.child("iqn"), why)
     if not 0 <= source.get("lun", 0) <= 255:
         yield invalid(path.child("lun"), source["lun"], "must be between 0 and 255, inclusive")
     if (source.get("chapAuthDiscovery") or source.get("chapAuthSession")) and source.get(
@@ -94,15 +97,23 @@ def iscsi(source: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     ) is None:
         yield required(path.child("secretRef"))
     if source.get("initiatorName") is not None:
-        yield from _initiator(source["initiatorName"], path.child("initiatorname"))
+        yield from _initiator(source["initiatorName"], path.child("initiatorname"), why)
 
 
-def _initiator(value: str, path: FieldPath) -> checks.Errors:
+def persistent_iscsi(source: ReadOnlyObject, path: FieldPath) -> checks.Errors:
+    """Of a PersistentVolume, whose secret has a namespace."""
+    yield from iscsi(source, path, _WRONG_NAME)
+    secret = source.get("secretRef")
+    if secret is not None and not secret.get("name"):
+        yield required(path.child("secretRef", "name"))
+
+
+def _initiator(value: str, path: FieldPath, why: str) -> checks.Errors:
     pattern = _INITIATORS.get(value[:3])
     if pattern is None:
-        yield invalid(path, value, "must be valid format starting with iqn, eui, or naa")
+        yield invalid(path, value, why)
     elif not pattern.search(value):
-        yield invalid(path, value, "must be valid format")
+        yield invalid(path, value, _WRONG_NAME)
 
 
 def _flocker(source: ReadOnlyObject, path: FieldPath) -> checks.Errors:

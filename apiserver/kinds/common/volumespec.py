@@ -10,7 +10,7 @@ from apiserver.kinds.common import checks as c
 from apiserver.kinds.common import scheduling
 from apiserver.kinds.common.claims import VOLUME_MODES, access_modes
 from apiserver.kinds.common.resources import positive_amount
-from apiserver.kinds.common.volumesources import SHARED, SHOWN, csi_driver_name
+from apiserver.kinds.common.volumesources import SHARED, SHOWN, csi_driver_name, persistent_iscsi
 from apiserver.meta.objects import Object
 from apiserver.meta.quantity import parse_quantity
 
@@ -73,7 +73,6 @@ def inline_spec_errors(spec: Object, path: FieldPath) -> c.Errors:
     if spec.get("volumeMode") not in (None, "Filesystem"):
         why = f"may not specify volumeMode other than Filesystem {_INLINE}"
         yield forbidden(path.child("volumeMode"), why)
-    yield from _attributes_class(spec, path)
 
 
 def _modes(spec: Object, path: FieldPath) -> c.Errors:
@@ -106,9 +105,12 @@ def _sources(spec: Object, path: FieldPath, *, bound: bool) -> c.Errors:
         at = path.child(name)
         count += 1
         if count > 1 and name != "flexVolume":  # nobody asks upstream
-            yield forbidden(at, "may not specify more than 1 volume type")
+            other = path.child("cephFS") if name == "cephfs" else at
+            yield forbidden(other, "may not specify more than 1 volume type")
         elif name == "local":
             yield from _local(source, path, bound=bound)
+        elif name == "iscsi":
+            yield from persistent_iscsi(source, at)
         elif name == "csi":
             yield from _csi(source, at)
         else:

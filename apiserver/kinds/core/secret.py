@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, invalid, required, too_long
+from apiserver.golang.json import syntax_error
 from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import certificates, checks, table
 from apiserver.kinds.registration import register
@@ -106,8 +107,7 @@ def _type_rules(obj: Object, data: Mapping[str, bytes]) -> checks.Errors:
 
 
 def _not_an_object(content: bytes) -> str:
-    """Go's complaint about JSON that is no object; "" when it is one. Only the commonest complaints
-    are told apart."""
+    """Go's complaint about JSON that is no object; "" when it is one."""
     text = content.decode("utf-8", "replace").strip(" \t\r\n")
     if not text:
         return "unexpected end of JSON input"
@@ -115,35 +115,9 @@ def _not_an_object(content: bytes) -> str:
         value = json.loads(text)
     except RecursionError:
         return "exceeded max depth"
-    except ValueError as e:
-        return _syntax_error(text, e.pos if isinstance(e, json.JSONDecodeError) else 0)
+    except ValueError:
+        return syntax_error(content + b" ")  # Go takes the end of the text for a space
     if isinstance(value, dict) or value is None:
         return ""
     kind = {bool: "bool", str: "string", list: "array"}.get(type(value), "number")
     return f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
-
-
-_LITERALS = {"n": "null", "t": "true", "f": "false"}
-
-
-def _syntax_error(text: str, at: int) -> str:
-    if at >= len(text):
-        return "unexpected end of JSON input"
-    word = _LITERALS.get(text[at])
-    if word:
-        for offset in range(1, len(word)):
-            if at + offset >= len(text):
-                return "unexpected end of JSON input"
-            character = text[at + offset]
-            if character != word[offset]:
-                return (
-                    f"invalid character {_rune(character)} in literal {word} (expecting "
-                    f"{_rune(word[offset])})"
-                )
-        at += len(word)
-        return f"invalid character {_rune(text[at])} after top-level value"
-    return f"invalid character {_rune(text[at])} looking for beginning of value"
-
-
-def _rune(char: str) -> str:
-    return {"'": "'\\''", '"': "'\"'"}.get(char, f"'{char}'")

@@ -143,7 +143,7 @@ def _ports(ports: list[Object]) -> c.Errors:
         if name in seen:
             yield duplicate(path.child("name"), name)
         seen.add(name)
-        yield from c.one_of(port.get("protocol"), path.child("protocol"), PROTOCOLS)
+        yield from c.one_of(port.get("protocol"), path.child("protocol"), PROTOCOLS, empty=True)
         if port.get("appProtocol") is not None:
             yield from c.qualified_name(port["appProtocol"], path.child("appProtocol"))
 

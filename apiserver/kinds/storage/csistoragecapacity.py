@@ -34,10 +34,14 @@ class CSIStorageCapacity(Kind):
                 old.get(topology),
                 FieldPath(topology),
                 quote=selectors.quoted,
-                same=semantic_equal,
+                same=_same,
             ),
             *c.immutable(obj.get(name), old.get(name), FieldPath(name)),
         ]
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
         return list(nodelabels.selector(obj.get("nodeTopology"), FieldPath("nodeTopology")))
+
+
+def _same(new: Object | None, old: Object | None) -> bool:
+    return (new is None) == (old is None) and semantic_equal(new, old)

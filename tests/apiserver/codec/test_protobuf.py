@@ -222,6 +222,18 @@ def test_what_is_no_object_is_refused(data: bytes, error: str) -> None:
     )
 
 
+def test_of_two_keys_the_one_that_the_other_begins_with_comes_first() -> None:
+    obj = {
+        "kind": "ConfigMap",
+        "apiVersion": "v1",
+        "metadata": {},
+        "data": {"app.x": "", "app": "1", "a": "2"},
+    }
+    data = wire(wire(protobuf.encode(obj)[4:])[2][0])[2]
+    assert [wire(entry)[1] for entry in data] == [[b"a"], [b"app"], [b"app.x"]]
+    assert wire(data[2])[2] == [b""], "a value is there also when it is empty"
+
+
 @given(st.binary(max_size=60), st.sampled_from(KINDS))
 def test_no_message_breaks_the_reader(data: bytes, gvk: GroupVersionKind) -> None:
     envelope = (

@@ -126,6 +126,12 @@ SELECTOR = "`selector` does not match template `labels`"
             ],
         ),
         (CAPACITY, "nodeTopology.matchExpressions", [], []),
+        (  # one that selects everything is not none
+            edited(CAPACITY, "nodeTopology", None),
+            "nodeTopology",
+            {},
+            ["nodeTopology: Invalid value: {}: field is immutable"],
+        ),
         (CSI_NODE, "spec.drivers.0.topologyKeys", [], []),
         (  # that there are data is asked of new ones
             REVISION,
@@ -303,12 +309,21 @@ def test_metadata_is_validated_as_often_as_by_upstream(
 def test_a_budget_may_have_any_name_that_fits_into_a_url() -> None:
     hooks = catalog.resources()[GroupResource("policy", "poddisruptionbudgets")].hooks
 
-    def texts(name: str) -> list[str]:
-        obj = {"metadata": {"name": name, "namespace": "ns"}}
+    def texts(name: str, **more: str) -> list[str]:
+        obj = {"metadata": {"name": name, "namespace": "ns", **more}}
         return [e.path for e in objectmeta.common_errors(obj, hooks, namespaced=True)]
 
     assert texts("Any*Name") == []
     assert texts("a/b") == ["metadata.name"]
+
+
+def test_so_does_the_beginning_of_a_generated_name() -> None:
+    """Where the kind looks at names alone."""
+    hooks = catalog.resources()[GroupResource("resource.k8s.io", "deviceclasses")].hooks
+    obj = {"metadata": {"name": "a", "generateName": "a/"}}
+    assert [str(e) for e in objectmeta.common_errors(obj, hooks, namespaced=False)] == [
+        "metadata.generateName: Invalid value: \"a/\": may not contain '/'"
+    ]
 
 
 @pytest.mark.parametrize("path", ["spec.template.spec.schedulingGroup", "spec.schedulingGroup"])

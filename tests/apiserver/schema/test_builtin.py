@@ -25,6 +25,14 @@ def test_markers_go_names_and_defaults_of_a_list() -> None:
     assert ports.items.properties["protocol"].default == "TCP"
     assert ports.items.properties["protocol"].go_type == "v1.Protocol"
     assert ports.items.required == ("containerPort",)
+    request = definition("io.k8s.api.certificates.v1.CertificateSigningRequestSpec")
+    extra = request.properties["extra"]  # type: ignore[index]
+    assert extra.additional is not None
+    assert (extra.go_type, extra.additional.go_type, extra.additional.items.go_type) == (  # type: ignore[union-attr]
+        "map[string]v1.ExtraValue",
+        "v1.ExtraValue",
+        "string",
+    )
 
 
 def test_markers_beside_a_reference_win() -> None:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from apiserver.fielderrors import FieldPath
+from apiserver.kinds.common.client_config import client_config_errors
 from tests.support.kindtools import create
 
 
@@ -28,3 +30,33 @@ def test_a_name_that_is_taken_is_told_after_what_else_is_wrong_with_a_webhook(ki
         "v1, v1beta1",
         'webhooks[1].name: Duplicate value: "a.example.com"',
     ]
+
+
+@pytest.mark.parametrize(
+    ("url", "messages"),
+    [
+        (
+            "a b:c",
+            [
+                'Required value: url must be a valid URL: parse "a b:c": first path segment in '
+                "URL cannot contain colon{}"
+            ],
+        ),
+        (
+            "https://a/%zz",
+            [
+                'Required value: url must be a valid URL: parse "https://a/%zz": invalid URL '
+                'escape "%zz"{}'
+            ],
+        ),
+        ("https://a:99999999", []),
+        ("https://u:p@/", ['Invalid value: "": host must be specified{}', "USER"]),
+        ("HTTPS://a", []),
+    ],
+)
+def test_urls_are_read_as_go_reads_them(url: str, messages: list[str]) -> None:
+    form, at = "; desired format: https://host[/path]", "clientConfig.url"
+    user = 'Invalid value: "u:p": user information is not permitted in the URL'
+    found = client_config_errors({"url": url}, FieldPath("clientConfig"))
+    expected = [message.replace("USER", user).replace("{}", form) for message in messages]
+    assert [str(e) for e in found] == [f"{at}: {message}" for message in expected]

@@ -73,6 +73,22 @@ def test_daemonset_rolls_either_up_or_down() -> None:
     assert messages(maxUnavailable=0) == [
         f"{path}.maxUnavailable: Required value: cannot be 0 when maxSurge is 0"
     ]
+    percent, surge = messages(maxSurge="-1")
+    assert percent.startswith(f'{path}.maxSurge: Invalid value: "-1": a valid percent string')
+    assert surge.startswith(f'{path}.maxSurge: Invalid value: "-1": may not be set')
+
+
+def test_what_a_daemonset_that_does_not_roll_leaves_out_of_a_rolling_update_is_zero() -> None:
+    def strategy(**rolling: Any) -> Any:
+        wanted = workload("DaemonSet", updateStrategy={"type": "OnDelete", **rolling})
+        return typed(wanted)["spec"]["updateStrategy"]
+
+    assert strategy() == {"type": "OnDelete"}
+    assert strategy(rollingUpdate={})["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": 0}
+    assert strategy(rollingUpdate={"maxSurge": "1%"})["rollingUpdate"] == {
+        "maxUnavailable": 0,
+        "maxSurge": "1%",
+    }
 
 
 def test_statefulset_defaults() -> None:

@@ -94,6 +94,24 @@ def test_types_of_secrets_ask_for_keys(
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("100Mi", "invalid character 'M' after top-level value"),
+        ('{"a":1,}', "invalid character '}' looking for beginning of object key string"),
+        ("nul", "invalid character ' ' in literal null (expecting 'l')"),
+        ('{"a":', "unexpected end of JSON input"),
+    ],
+)
+def test_a_docker_config_that_is_no_json_is_told_of_as_go_reads_it(
+    text: str, complaint: str
+) -> None:
+    data = {".dockerconfigjson": encoded(text)}
+    assert create(made("Secret", type="kubernetes.io/dockerconfigjson", data=data)).messages == [
+        f'data[.dockerconfigjson]: Invalid value: "<secret contents redacted>": {complaint}'
+    ]
+
+
 def test_type_of_a_secret_stays() -> None:
     old = create(made("Secret", type="a/b")).obj
     assert update({**old, "type": "a/c"}, old).messages == [

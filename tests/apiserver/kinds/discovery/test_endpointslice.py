@@ -47,3 +47,10 @@ def test_controllers_are_not_warned_of_addresses() -> None:
     name = "endpointslice-controller.k8s.io"
     new["metadata"]["labels"] = {"endpointslice.kubernetes.io/managed-by": name}
     assert update(new, old).warnings == []
+
+
+def test_a_protocol_that_is_sent_empty_is_none_of_the_supported_ones() -> None:
+    obj = {**endpoints("1.2.3.4"), "ports": [{"name": "a", "protocol": ""}, {"name": "b"}]}
+    assert create(obj).messages == [
+        'ports[0].protocol: Unsupported value: "": supported values: "SCTP", "TCP", "UDP"'
+    ]

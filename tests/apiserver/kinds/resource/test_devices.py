@@ -327,14 +327,10 @@ def device_slice(**spec: Any) -> dict[str, Any]:
             ],
         ),
         (  # names at the map, however long; what is below them at the name, shortened
-            {"devices": [{"name": "a", "attributes": {"-" * 97: {}}}]},
+            {"devices": [{"name": "a", "attributes": {"a" * 97: {}}}]},
             [
                 "spec.devices[0].attributes: Too long: may not be more than 32 bytes",
-                f'spec.devices[0].attributes: Invalid value: "{"-" * 97}": a valid C identifier '
-                "must start with alphabetic character or '_', followed by a string of alphanumeric "
-                "characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for "
-                "validation is '[A-Za-z_][A-Za-z0-9_]*')",
-                f'spec.devices[0].attributes[{"-" * 47}...{"-" * 46}]: Invalid value: "": exactly '
+                f'spec.devices[0].attributes[{"a" * 47}...{"a" * 46}]: Invalid value: "": exactly '
                 "one value must be specified",
             ],
         ),

@@ -37,6 +37,10 @@ GOOD: dict[str, Any] = {"accessModes": ["ReadWriteOnce"], "csi": CSI}
             ["csi: Required value: has to be specified{}", "accessModes: Required value"],
         ),
         (
+            {"csi": None, "nfs": {"server": "s", "path": "/"}, "volumeAttributesClassName": ""},
+            ["csi: Required value: has to be specified{}"],
+        ),
+        (
             {"hostPath": {"path": "/a"}},
             ["csi: Forbidden: may not specify more than 1 volume type"],
         ),

@@ -205,3 +205,26 @@ def test_capacities_warn_of_old_labels_of_nodes() -> None:
 def test_the_largest_volume_may_be_anything() -> None:
     obj = {"metadata": {}, "storageClassName": "c", "maximumVolumeSize": "-1"}
     assert CSIStorageCapacity().validate(obj, CONTEXT) == []
+
+
+def test_names_of_iscsi_and_of_a_second_source_in_a_persistent_volume() -> None:
+    iscsi: Object = {"targetPortal": "1.2.3.4", "iqn": "x", "initiatorName": "y", "secretRef": {}}
+    spec = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]}
+    sources = {"iscsi": iscsi, "cephfs": {"monitors": ["a"]}}
+    for names, expected in (
+        (
+            ["iscsi"],
+            [
+                'spec.iscsi.iqn: Invalid value: "x": must be valid format',
+                'spec.iscsi.initiatorname: Invalid value: "y": must be valid format',
+                "spec.iscsi.secretRef.name: Required value",
+            ],
+        ),
+        (
+            ["cephfs", "nfs"],
+            ["spec.cephFS: Forbidden: may not specify more than 1 volume type"],
+        ),
+    ):
+        chosen = {name: sources.get(name, {"server": "s", "path": "/"}) for name in names}
+        obj = {"metadata": {"name": "v"}, "spec": {**spec, **chosen}}
+        assert [str(e) for e in PersistentVolume().validate(obj, CONTEXT)] == expected
