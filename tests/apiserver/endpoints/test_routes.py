@@ -174,3 +174,13 @@ async def test_openapi_v3_as_kube_openapi_serves_it() -> None:
     for path in ("/openapi/v3/", "/openapi/v3/apis/example.com/v1", "/openapi/v3/version/"):
         assert await ask(path) == (404, "", "")
     assert await ask("/openapi/v3/version", accept="application/yaml") == (406, "", "")
+
+
+@pytest.mark.parametrize("path", ["/version", "/api", "/openapi/v3", "/nowhere"])
+async def test_a_timeout_that_is_no_duration_is_refused(path: str) -> None:
+    status, _, message = await ask(f"{path}?timeout=invalid")
+    assert (status, message) == (
+        400,
+        'invalid timeout specified in the request URL - time: invalid duration "invalid"',
+    )
+    assert (await ask(f"{path}?timeout=32s"))[0] == (404 if path == "/nowhere" else 200)
