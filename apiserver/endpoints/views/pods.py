@@ -16,8 +16,8 @@ from functools import partial
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
-from apiserver.codec import negotiate, strict
-from apiserver.endpoints import bodies, encode
+from apiserver.codec import negotiate
+from apiserver.endpoints import encode
 from apiserver.endpoints.filters.authorization import authorize_streams
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.views.base import Handler
@@ -39,6 +39,7 @@ from apiserver.meta.gvk import GroupKind, GroupResource
 from apiserver.meta.objects import Object
 from apiserver.registry import deletion, mutation, preconditions, reading
 from apiserver.registry.changes import Edit
+from apiserver.registry.objectmeta import wipe_system_fields
 from apiserver.registry.options import (
     UNSAFE,
     DeleteOptions,
@@ -138,9 +139,9 @@ class BindingView(PodView):
         self.will_be_created()
         options = WriteOptions.parse(self.request.query, "CreateOptions")
         kind = encode.accepted(self.request, self.scope)
-        body = await bodies.read_object(
-            self.request, self.scope, strict.directive(options.field_validation)
-        )
+        body = await self._body(options)
+        if not self.scope.subresource:
+            wipe_system_fields(body.object["metadata"])
         binding, validate = await self.admit(body.object, options, body.size)
         name = binding["metadata"].get("name", "")
         if self.scope.name and name != self.scope.name:
@@ -196,9 +197,8 @@ class EvictionView(PodView):
         self.will_be_created()
         kind = encode.accepted(self.request, self.scope)
         options = WriteOptions.parse(self.request.query, "CreateOptions")
-        body = await bodies.read_object(
-            self.request, self.scope, strict.directive(options.field_validation)
-        )
+        body = await self._body(options)
+        wipe_system_fields(body.object["metadata"])
         eviction, validate = await self.admit(body.object, options, body.size)
         if eviction["metadata"].get("name", "") != self.scope.name:
             raise BadRequest("name in URL does not match name in Eviction object")

@@ -58,6 +58,10 @@ def since(text: str) -> str:
     return text
 
 
+_ATTACHED = ("stdin", "stdout", "stderr", "tty")
+"""What is not asked for is not attached, whatever the documentation of stdout and stderr says."""
+
+
 def container_of(pod: Object, asked: str = "") -> str:
     """Name of the container that a request means; without a name the pod's only one. Raises
     BadRequest."""
@@ -82,9 +86,7 @@ def options_object(
     ``path``: below the subresource. Raises BadRequest."""
     options: Object = {"kind": kind.kind, "apiVersion": kind.api_version}
     if kind.kind in ("PodExecOptions", "PodAttachOptions"):
-        asked = {name: _is_true(query.get(name)) for name in ("stdin", "tty")}
-        streams = {"stdin": asked["stdin"], "stdout": True, "stderr": True, "tty": asked["tty"]}
-        options |= {name: True for name, value in streams.items() if value}
+        options |= {name: True for name in _ATTACHED if _is_true(query.get(name))}
         if query.get("container"):
             options["container"] = query["container"][0]
         if kind.kind == "PodExecOptions" and query.get("command"):

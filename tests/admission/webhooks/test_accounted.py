@@ -9,12 +9,17 @@ import orjson
 import pytest
 
 from admission.webhooks import client as client_module
+from apiserver.audit import latencies
+from apiserver.audit.policy import DEFAULT
+from apiserver.audit.recorder import Recorder
 from apiserver.endpoints import metrics
 from apiserver.endpoints.webhook_counts import WebhookCounts
 from apiserver.meta.objects import Object
 from apiserver.storage.postgres import PostgresStore
+from tests.apiserver.audit.test_entries import Listener
 from tests.support.admissionhooks import (
     HOOK,
+    KINDS,
     MAPS,
     admitting,
     allowing,
@@ -97,3 +102,18 @@ async def test_the_calls_of_a_tenant_wait_for_each_other_and_not_for_others(
         go_on.set()
         await asyncio.gather(*mine)
         assert most == 1
+
+
+async def test_the_audit_log_is_told_for_how_long_they_kept_a_slow_request(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(latencies, "SLOW", 0.0)
+    heard = Listener()
+    api.server.audit = api.registry.audit = Recorder(DEFAULT, [heard])
+    async with webhook(allowing) as hook:
+        for kind in KINDS:
+            await configure(api, kind, entry(hook.config()))
+        await api.ok("POST", MAPS, configmap("a"))
+    notes = heard.events[-1]["annotations"]
+    for layer in ("mutating-webhook", "validating-webhook"):
+        assert f"apiserver.latency.k8s.io/{layer}" in notes

@@ -12,6 +12,7 @@ from apiserver.meta.objects import Object
 from apiserver.storage.postgres import PostgresStore
 from tests.support.admissionhooks import (
     CONFIGMAPS,
+    EVERYTHING,
     KINDS,
     admitting,
     allowing,
@@ -323,7 +324,7 @@ async def test_connect(api: Api) -> None:
         await api.ok("POST", PODS, POD)
         connecting = rule("", "v1", "pods/exec", "pods/portforward", operations=["CONNECT"])
         await configure(api, "validating", entry(hook.config(), rules=[connecting]))
-        query = "command=ls&command=-l&container=c&stdin=true&tty=false"
+        query = "command=ls&command=-l&container=c&stdin=true&stdout=1&tty=false"
         status, told = await api("POST", f"{PODS}/p/exec?{query}")
         assert status == 400 and "denied the request" in told["message"]
         request = hook.calls[0]["request"]
@@ -338,7 +339,6 @@ async def test_connect(api: Api) -> None:
             "apiVersion": "v1",
             "stdin": True,
             "stdout": True,
-            "stderr": True,
             "container": "c",
             "command": ["ls", "-l"],
         }
@@ -401,3 +401,22 @@ async def test_audit_annotations_are_kept(api: Api, monkeypatch: pytest.MonkeyPa
             '"webhook":"one.example.com","patch":[{"op":"add","path":"/metadata/labels",'
             '"value":{"a":"b"}}],"patchType":"JSONPatch"}',
         }
+
+
+@pytest.mark.parametrize("subresource", ["binding", "eviction"])
+async def test_what_is_posted_to_a_pod_is_of_the_requests_namespace(
+    api: Api, subresource: str
+) -> None:
+    path = f"/api/v1/namespaces/ns/pods/p/{subresource}"
+    async with webhook(denying) as hook:
+        await configure(api, "mutating", entry(hook.config(), rules=[EVERYTHING]))
+        sent: Object = {"metadata": {"name": "p", "uid": "u"}, "target": {"name": "n"}}
+        _, answered = await api("POST", path, sent)
+        assert "denied the request" in answered["message"]
+        (review,) = hook.calls
+        metadata = review["request"]["object"]["metadata"]
+        assert metadata["namespace"] == "ns"
+        assert metadata.get("uid") == ("u" if subresource == "binding" else None)
+        sent["metadata"]["namespace"] = "other"
+        _, answered = await api("POST", path, sent)
+        assert "does not match the namespace sent" in answered["message"]
