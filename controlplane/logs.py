@@ -52,8 +52,8 @@ class Refusals(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.name.startswith("django.security."):
-            record.exc_info = record.exc_text = None
-            record.levelno, record.levelname = logging.WARNING, "WARNING"
+            level = {"levelno": logging.WARNING, "levelname": "WARNING"}
+            vars(record).update(level, exc_info=None, exc_text=None)
             request = getattr(record, "request", None)
             if request is not None:
                 record.msg, record.args = "%s: %s", (request.path, record.getMessage())
