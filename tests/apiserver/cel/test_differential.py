@@ -44,6 +44,7 @@ ERRORS = [
     ("isQuantity(m['none']) || semver('x').major() == 1", "no such key: none"),
     ("lists.range(900000000)", "operation cancelled: actual cost limit exceeded"),
     ("d[[]]", "invalid qualifier type: *types.baseList"),
+    ("timestamp(0).getMilliseconds('Bad/Zone')", "unknown time zone Bad/Zone"),
     ("[dyn(1), dyn(2.5)].sum()", "no such overload"),
     ("[9223372036854775807, size(s), -5].sum()", "integer overflow"),
     ("(s + '%').format([])", "unexpected end of string"),
