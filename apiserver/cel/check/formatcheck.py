@@ -43,7 +43,8 @@ _KINDS = {
 }
 
 
-def check_format_calls(nodes: list[Expr]) -> Iterator[CompileError]:
+def check_format_calls(nodes: list[Expr]) -> Iterator[tuple[Expr, CompileError]]:
+    """What is wrong, and with which call."""
     for e in nodes:
         if (
             not isinstance(e, Call)
@@ -60,7 +61,7 @@ def check_format_calls(nodes: list[Expr]) -> Iterator[CompileError]:
         ):
             error = _check(e, template.value, items.elements)
             if error is not None:
-                yield error
+                yield e, error
 
 
 def _check(call: Call, template: str, args: list[Expr]) -> CompileError | None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, Final
 
 from apiserver.cel.check.formatcheck import check_format_calls
@@ -19,10 +20,27 @@ from apiserver.cel.types import DYN, Type, unwrap_optional
 from apiserver.effort import spend
 from apiserver.golang.regexp import RegexError, parse_regex
 
+_MOST_ERRORS: Final = 1000
+"""That are counted; 100 are shown."""
+
 
 def validate_literals(tree: Expr, _env: Env) -> list[CompileError]:
+    """What is wrong at a place that macros have doubled (optMap's target) is told as often as it
+    stands in the tree."""
     nodes = list(walk(tree))
-    errors: list[CompileError] = []
+    errors = _faults(nodes)
+    if not errors:
+        return []
+    times = _occurrences(tree)
+    told = (error for node, error in errors for _ in range(times[id(node)]))
+    return list(islice(told, _MOST_ERRORS))
+
+
+Fault = tuple[Expr, CompileError]
+
+
+def _faults(nodes: list[Expr]) -> list[Fault]:
+    errors: list[Fault] = []
     for function, valid in _ARGUMENTS.items():
         for e in nodes:
             if (
@@ -32,7 +50,7 @@ def validate_literals(tree: Expr, _env: Env) -> list[CompileError]:
                 and isinstance(e.args[0], Literal)
                 and not valid(e.args[0].value)
             ):
-                errors.append(CompileError(e.args[0].pos, f"invalid {function} argument"))
+                errors.append((e, CompileError(e.args[0].pos, f"invalid {function} argument")))
     exempt = _inside_format(nodes)
     for e in nodes:
         if isinstance(e, ListExpr) and id(e) not in exempt:
@@ -40,8 +58,27 @@ def validate_literals(tree: Expr, _env: Env) -> list[CompileError]:
     for e in nodes:
         if isinstance(e, MapExpr) and id(e) not in exempt:
             _same_entries(e, errors)
-    errors += check_format_calls(nodes)
-    return errors
+    return errors + list(check_format_calls(nodes))
+
+
+def _occurrences(tree: Expr) -> dict[int, int]:
+    """How often each node is met by a walk that goes everywhere, by id; no more than counts."""
+    order: list[Expr] = []
+    seen: set[int] = set()
+    stack: list[tuple[Expr, bool]] = [(tree, False)]
+    while stack:  # children first
+        e, done = stack.pop()
+        if done:
+            order.append(e)
+        elif id(e) not in seen:
+            seen.add(id(e))
+            stack.append((e, True))
+            stack.extend((child, False) for child in children(e))
+    times = {id(tree): 1}
+    for e in reversed(order):
+        for child in children(e):
+            times[id(child)] = min(times.get(id(child), 0) + times[id(e)], _MOST_ERRORS)
+    return times
 
 
 def walk(tree: Expr) -> Iterator[Expr]:
@@ -110,11 +147,11 @@ def _equivalent(a: Type, b: Type) -> bool:
     )
 
 
-def _mismatch(errors: list[CompileError], e: Expr, expected: Type, actual: Type) -> None:
-    errors.append(CompileError(e.pos, f"expected type '{expected}' but found '{actual}'"))
+def _mismatch(errors: list[Fault], e: Expr, expected: Type, actual: Type) -> None:
+    errors.append((e, CompileError(e.pos, f"expected type '{expected}' but found '{actual}'")))
 
 
-def _same_items(e: ListExpr, errors: list[CompileError]) -> None:
+def _same_items(e: ListExpr, errors: list[Fault]) -> None:
     expected: Type | None = None
     for i, item in enumerate(e.elements):
         actual = item.type or DYN
@@ -127,7 +164,7 @@ def _same_items(e: ListExpr, errors: list[CompileError]) -> None:
             return
 
 
-def _same_entries(e: MapExpr, errors: list[CompileError]) -> None:
+def _same_entries(e: MapExpr, errors: list[Fault]) -> None:
     expected: tuple[Type, Type] | None = None
     for entry in e.entries:
         key, value = entry.key.type or DYN, entry.value.type or DYN

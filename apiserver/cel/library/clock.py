@@ -29,7 +29,8 @@ _DURATION_PARTS = {
 }
 
 
-def _milliseconds(t: Timestamp, _zone: str = "") -> int:
+def _milliseconds(t: Timestamp, zone: str | None = None) -> int:
+    in_zone(t, zone)  # has to be one, though no zone changes them
     return t.ns // 1_000_000 % 1000
 
 

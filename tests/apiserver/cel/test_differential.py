@@ -44,6 +44,7 @@ ERRORS = [
     ("isQuantity(m['none']) || semver('x').major() == 1", "no such key: none"),
     ("lists.range(900000000)", "operation cancelled: actual cost limit exceeded"),
     ("d[[]]", "invalid qualifier type: *types.baseList"),
+    ("timestamp(0).getMilliseconds('Bad/Zone')", "unknown time zone Bad/Zone"),
     ("[dyn(1), dyn(2.5)].sum()", "no such overload"),
     ("[9223372036854775807, size(s), -5].sum()", "integer overflow"),
     ("(s + '%').format([])", "unexpected end of string"),
@@ -87,6 +88,7 @@ COSTS = [
     ("b'hello' in [b'world', b'universe', b'hello']", 3),
     ("format.uuid().validate('123e4567-e89b-12d3-a456-426614174000')", 73),
 ]
+FORMAT = '1:24: could not parse formatting clause: unrecognized formatting clause "z"'
 COMPILE_ERRORS = [
     (
         "5.sortBy(w, w)",
@@ -101,6 +103,12 @@ COMPILE_ERRORS = [
     ),
     ("x.?a.optMap(v, v)", ["1:1: undeclared reference to 'x'", "1:1: undeclared reference to 'x'"]),
     ("duration(5)", ["1:10: invalid duration argument"]),
+    (
+        "optional.of(duration('')).optMap(v, timestamp('')).optMap(v, v)",
+        ["1:22: invalid duration argument"] * 4 + ["1:47: invalid timestamp argument"] * 2,
+    ),
+    ("[1, s][?0].optMap(v, v)", ["1:5: expected type 'int' but found 'string'"] * 2),
+    ("optional.of('%z'.format([1])).optMap(v, v)", [FORMAT] * 2),
     ("timestamp(253402300800)", ["1:11: invalid timestamp argument"]),
 ]
 
