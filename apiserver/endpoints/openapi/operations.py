@@ -258,10 +258,7 @@ class Builder:
 
     def _options(self, verb: str, sub: str) -> tuple[Parameter, ...]:
         if sub == "log":
-            return (
-                *parameters.GET,
-                *parameters.query_of(raw_definitions().get("io.k8s.api.core.v1.PodLogOptions", {})),
-            )
+            return (*parameters.GET, *parameters.CONNECT["PodLogOptions"])
         return {"get": parameters.GET, "patch": parameters.PATCH, "delete": parameters.DELETE}.get(
             verb, parameters.CREATE
         )
@@ -286,9 +283,7 @@ class Builder:
         )
 
     def _connect(self, path: str, sub: Subresource) -> None:
-        options = parameters.query_of(
-            raw_definitions().get(f"io.k8s.api.core.v1.{sub.kind.kind}", {})
-        )
+        options = parameters.CONNECT[sub.kind.kind]
         named = (*options, *self._scope(), parameters.name_of(sub.kind.kind))
         methods = [_METHODS[v] for v in sub.verbs]
         if sub.name == "proxy":
@@ -332,7 +327,9 @@ def served_versions(resources: Iterable[Resource]) -> Iterator[tuple[Resource, S
 
 def document_operation(path: str, id: str, text: str, tag: str, definition: str) -> Paths:
     """The GET of a discovery document or of /version/."""
-    media = (negotiate.JSON,) if path == "/version/" else negotiate.ALL[:3]
+    media = (negotiate.JSON,) if path == "/version/" else negotiate.DISCOVERY
+    if definition.endswith("APIResourceList"):
+        media = negotiate.ALL
     operation = Operation(
         method="get",
         action="",
