@@ -327,7 +327,7 @@ def served_versions(resources: Iterable[Resource]) -> Iterator[tuple[Resource, S
 
 def document_operation(path: str, id: str, text: str, tag: str, definition: str) -> Paths:
     """The GET of a discovery document or of /version/."""
-    media = (negotiate.JSON,) if path == "/version/" else negotiate.DISCOVERY
+    media: tuple[str, ...] = (negotiate.JSON,) if path == "/version/" else negotiate.DISCOVERY
     if definition.endswith("APIResourceList"):
         media = negotiate.ALL
     operation = Operation(
