@@ -35,10 +35,10 @@ from apiserver.endpoints.request import PORT_OF, ApiRequest, HeadersTooLarge, Me
 from apiserver.endpoints.respond import send_response, send_text
 from apiserver.endpoints.routes import find_view
 from apiserver.endpoints.server import Server
-from apiserver.endpoints.sockets import forward_socket
+from apiserver.endpoints.sockets import STREAMS, forward_socket, refuse_socket
 from apiserver.endpoints.tunnels import opener
 from apiserver.endpoints.views.base import View
-from apiserver.endpoints.views.dispatch import find_scope, look_up, served_elsewhere
+from apiserver.endpoints.views.dispatch import dispatch, find_scope, look_up, served_elsewhere
 from apiserver.errors import ApiError, BadRequest, UnknownResource
 from apiserver.registry.offload import ClientGone
 from apiserver.registry.scope import NO_TENANT, Tenant
@@ -220,6 +220,11 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
                 if backend is not None:
                     await forward_socket(server, request, receive, send, backend)
                     return
+            if request.info.subresource in STREAMS:
+                response = await dispatch(server, request, send)  # why there is none to be had
+                if response is not None:
+                    await refuse_socket(server, request, response, receive, send)
+                return
             if (
                 request.info.verb != "watch" or request.info.subresource
             ):  # what has been authorized is something else
@@ -230,13 +235,8 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
                 raise UnknownResource
             await watch_socket(server, request, target, receive, send)
         except Exception as e:
-            answer = failure(request, e)
-            request.streamed_code = answer.status_code
-            await receive()  # a socket may be closed once it has asked to be opened
-            reason = e.message[:120] if isinstance(e, ApiError) else ""
-            await send(
-                {"type": "websocket.close", "code": 4000 + answer.status_code, "reason": reason}
-            )
+            reason = e.message if isinstance(e, ApiError) else ""
+            await refuse_socket(server, request, failure(request, e), receive, send, reason)
         finally:
             fairness.over(request)
             limits.give_back(server, request)

@@ -1,7 +1,9 @@
-"""WebSockets to API servers of a tenant's own: to ASGI they are no HTTP requests, to everybody else
-they are until the other server has agreed."""
+"""WebSockets that are not opened here, and those to API servers of a tenant's own: to ASGI they are
+no HTTP requests, to everybody else they are until a server has agreed."""
 
 from __future__ import annotations
+
+from django.http.response import HttpResponseBase
 
 from apiserver.aggregation.backends import Backend
 from apiserver.endpoints.failure import failure
@@ -14,6 +16,31 @@ from apiserver.registry.offload import ClientGone
 
 _MOST = 64 * 1024
 """Bytes of an answer that is no agreement: it is kept until it is complete."""
+
+
+STREAMS = frozenset({"exec", "attach", "portforward"})
+"""The subresources that clients ask for by a WebSocket, beside watches."""
+_HTTP_ANSWER = "websocket.http.response"
+"""ASGI's extension that lets a server answer."""
+
+
+async def refuse_socket(
+    server: Server,
+    request: ApiRequest,
+    response: HttpResponseBase,
+    receive: Receive,
+    send: Send,
+    reason: str = "",
+) -> None:
+    """The answer that a request gets which wanted a WebSocket. Under a server that cannot give one,
+    the socket is closed with a code and ``reason``."""
+    request.streamed_code = response.status_code
+    await receive()  # a socket may be closed once it has asked to be opened
+    if _HTTP_ANSWER in (request.scope.get("extensions") or ()):
+        await send_response(server.outlets, request, response, _Answering(send).send)
+        return
+    code = 4000 + response.status_code
+    await send({"type": "websocket.close", "code": code, "reason": reason[:120]})
 
 
 async def forward_socket(
@@ -44,7 +71,7 @@ def _as_http(receive: Receive) -> Receive:
 
 
 class _Answering:
-    """An HTTP answer in the place of a WebSocket (ASGI's extension ``websocket.http.response``)."""
+    """An HTTP answer in the place of a WebSocket (`_HTTP_ANSWER`)."""
 
     def __init__(self, send: Send) -> None:
         self.transport = transport_of(send)

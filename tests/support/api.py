@@ -123,6 +123,19 @@ class Api:
         ]
         return sent[0]["status"], b"".join(m.get("body", b"") for m in sent[1:])
 
+    async def socket(self, path: str, **extensions: Any) -> list[Message]:
+        """What somebody is sent who asks for a WebSocket and does not get one. ``extensions``: of
+        ASGI that the server has, dots written as underlines."""
+        sent: list[Message] = []
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        known = {name.replace("_", "."): value for name, value in extensions.items()}
+        scope = {**_scope("GET", path, "", {}), "type": "websocket", "extensions": known}
+        await self._entry(scope, receive_of({"type": "websocket.connect"}), send)
+        return sent
+
     async def leaving(self, method: str, path: str, body: Any, when: asyncio.Event) -> None:
         """A request whose client goes away at a moment."""
         asked: list[Message] = [{"type": "http.request", "body": _body(body)}]

@@ -261,10 +261,7 @@ class Builder:
 
     def _options(self, verb: str, sub: str) -> tuple[Parameter, ...]:
         if sub == "log":
-            return (
-                *parameters.GET,
-                *parameters.query_of(raw_definitions().get("io.k8s.api.core.v1.PodLogOptions", {})),
-            )
+            return (*parameters.GET, *parameters.CONNECT["PodLogOptions"])
         get = parameters.GET if self.resource.has_routes else parameters.GET_CUSTOM
         return {"get": get, "patch": parameters.PATCH, "delete": parameters.DELETE}.get(
             verb, parameters.CREATE
@@ -294,9 +291,7 @@ class Builder:
         )
 
     def _connect(self, path: str, sub: Subresource) -> None:
-        options = parameters.query_of(
-            raw_definitions().get(f"io.k8s.api.core.v1.{sub.kind.kind}", {})
-        )
+        options = parameters.CONNECT[sub.kind.kind]
         named = (*options, *self._scope(), parameters.name_of(sub.kind.kind))
         methods = [_METHODS[v] for v in sub.verbs]
         if sub.name == "proxy":
@@ -340,7 +335,9 @@ def served_versions(resources: Iterable[Resource]) -> Iterator[tuple[Resource, S
 
 def document_operation(path: str, id: str, text: str, tag: str, definition: str) -> Paths:
     """The GET of a discovery document or of /version/."""
-    media = (negotiate.JSON,) if path == "/version/" else negotiate.ALL[:3]
+    media: tuple[str, ...] = (negotiate.JSON,) if path == "/version/" else negotiate.DISCOVERY
+    if definition.endswith("APIResourceList"):
+        media = negotiate.ALL
     operation = Operation(
         method="get",
         action="",

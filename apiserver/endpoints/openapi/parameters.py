@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 Node = dict[str, Any]
@@ -71,14 +72,50 @@ leads to the rest.
 orphanDependents|boolean|uRB25kX5|Deprecated, use propagationPolicy: whether dependents stay.
 pretty|string|tJGM1-ng|If 'true', the answer is indented.
 propagationPolicy|string|6jk3prlO|What becomes of dependents: Orphan, Background or Foreground.
-resourceVersion|string|5WAnf1yx|Which state the answer may be served from.
+resourceVersion|string|5WAnf1kx|Which state the answer may be served from.
 resourceVersionMatch|string|t8XhRHeC|How resourceVersion is meant: NotOlderThan or Exact.
 sendInitialEvents|boolean|rLXlEK_k|Lets a watch begin with the objects that are there, ended by \
 an annotated BOOKMARK.
-shardSelector|string|shard001|Restricts the objects to one share of their hash range.
+shardSelector|string|Kgyki_3_|Restricts the objects to one share of their hash range.
 timeoutSeconds|integer|yvYezaOC|Seconds after which the list or watch ends.
 watch|boolean|XNNPZGbK|Watches for changes instead of listing.
 """
+
+
+_CONNECT_TABLE = """
+PodLogOptions
+container|string|1GeXxFDC|Whose log; may be left out where the pod has one container.
+follow|boolean|9OIXh_2R|Goes on with what is logged from now on.
+insecureSkipTLSVerifyBackend|boolean|gM00jVbe|Trusts the kubelet without a look at its certificate.
+limitBytes|integer|zwd1RXuc|Bytes after which the log is cut off.
+previous|boolean|1jxDPu3y|The log of the container that ended before this one.
+sinceSeconds|integer|vE2NLdnP|Leaves out what is older than so many seconds.
+stream|string|l-48cgXv|Which stream: All, Stdout or Stderr.
+tailLines|integer|9xQLWHMV|The last lines only, so many of them.
+timestamps|boolean|c17fW1w_|Puts the time before each line.
+PodExecOptions
+command|string|Py3eQybp|What is run, one part of it in each; no shell reads it.
+container|string|i5dOmRiM|Where; may be left out where the pod has one container.
+stderr|boolean|W_1TNlWc|Whether standard error is sent back.
+stdin|boolean|PSzNhyUC|Whether there is something to read for the command.
+stdout|boolean|-EZLRwV1|Whether standard output is sent back.
+tty|boolean|s0flW37O|Whether the command has a terminal.
+PodAttachOptions
+container|string|_Q-EJ3nR|Which one; may be left out where the pod has one container.
+stderr|boolean|26jJhFUR|Whether standard error is sent back.
+stdin|boolean|sEFnN3IS|Whether there is something to read for the process.
+stdout|boolean|005YMKE6|Whether standard output is sent back.
+tty|boolean|g7MlET_l|Whether there is a terminal.
+PodPortForwardOptions
+ports|integer|91KROJmm|The ports; WebSockets have to name them.
+PodProxyOptions
+path|string|oPbzgLUj|The path to ask the pod for.
+ServiceProxyOptions
+path|string|QCf0eosM|The path to ask the service for.
+NodeProxyOptions
+path|string|rFDtV0x9|The path to ask the node for.
+"""
+"""Kinds of options, each with its members in the lines below it."""
 
 
 def _parse(line: str) -> Parameter:
@@ -86,7 +123,21 @@ def _parse(line: str) -> Parameter:
     return Parameter(name, kind, text, f"{name}-{tag}" if tag else "")
 
 
+def _connect_options() -> dict[str, tuple[Parameter, ...]]:
+    options: dict[str, tuple[Parameter, ...]] = {}
+    kind = ""
+    for line in _CONNECT_TABLE.strip().splitlines():
+        if "|" in line:
+            options[kind] += (_parse(line),)
+        else:
+            kind = line
+            options[kind] = ()
+    return options
+
+
 QUERY = {p.name: p for p in map(_parse, _TABLE.strip().splitlines())}
+CONNECT = _connect_options()
+"""Kind of options → the query parameters of the operations that take them."""
 NAMESPACE = Parameter(
     "namespace", "string", "The namespace of the object.", "namespace-vgWSWtn3", "path"
 )
@@ -141,25 +192,10 @@ def name_of(kind: str) -> Parameter:
     return Parameter("name", "string", f"Name of the {kind}.", "", "path")
 
 
-def query_of(schema: Node) -> tuple[Parameter, ...]:
-    """The query parameters of a connect operation, from the definition of its options
-    (PodExecOptions ...)."""
-    parameters = []
-    for name, member in schema.get("properties", {}).items():
-        if name in ("apiVersion", "kind"):
-            continue
-        kind = member.get("type", "string")
-        parameters.append(
-            Parameter(name, "string" if kind == "array" else kind, member.get("description", ""))
-        )
-    return tuple(parameters)
-
-
 def shared() -> dict[str, Node]:
     """The ``parameters`` of a version 2 document."""
-    parameters = {
-        p.shared: p.node() for p in (*QUERY.values(), NAMESPACE, PATH, APPLY_MANAGER) if p.shared
-    }
+    known = (*QUERY.values(), *chain(*CONNECT.values()), NAMESPACE, PATH, APPLY_MANAGER)
+    parameters = {p.shared: p.node() for p in known if p.shared}
     for definition, name in SHARED_BODIES.items():
         parameters[name] = body(definition, required=definition.endswith(".Patch"))
     return dict(sorted(parameters.items()))

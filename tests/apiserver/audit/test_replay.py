@@ -131,7 +131,7 @@ async def _rights(api: Api) -> None:
         ],
         "logs": [rule("pods/log", ["get"], "")],
         "home": [rule("namespaces", ["get"], "", resourceNames=["ns"])],
-        "urls": [{"nonResourceURLs": ["/own%20place/*"], "verbs": ["get"]}],
+        "urls": [{"nonResourceURLs": ["/own place/*"], "verbs": ["get"]}],
         "puts": [rule("configmaps", ["update", "patch"], "")],
         "pods": [rule("pods", ["get"], "")],
     }

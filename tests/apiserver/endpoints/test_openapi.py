@@ -179,6 +179,28 @@ def test_v3_tells_zero_values_and_wraps_references() -> None:
     assert renew is not None and "default" not in renew["properties"]["renewTime"]
 
 
+def test_streams_logs_and_proxies_tell_their_options(swagger: Any) -> None:
+    """Which kubernetes-validate has no definitions of."""
+    pod = "/api/v1/namespaces/{namespace}/pods/{name}"
+    shown = {
+        path: {
+            (p if "name" in p else swagger["parameters"][p["$ref"].rsplit("/", 1)[1]])["name"]
+            for p in swagger["paths"][path]["parameters"]
+        }
+        - {"name", "namespace"}
+        for path in (f"{pod}/log", f"{pod}/exec", f"{pod}/attach", f"{pod}/portforward")
+    }
+    assert shown[f"{pod}/exec"] == {"command", "container", "stderr", "stdin", "stdout", "tty"}
+    assert shown[f"{pod}/attach"] == shown[f"{pod}/exec"] - {"command"}
+    assert shown[f"{pod}/portforward"] == {"ports"}
+    assert {"container", "follow", "previous", "tailLines", "pretty"} < shown[f"{pod}/log"]
+    assert {"$ref": "#/parameters/path-rFDtV0x9"} in (
+        swagger["paths"]["/api/v1/nodes/{name}/proxy/{path}"]["parameters"]
+    )
+    assert "application/cbor" in swagger["paths"]["/apis/apps/v1/"]["get"]["produces"]
+    assert "application/cbor" not in swagger["paths"]["/apis/apps/"]["get"]["produces"]
+
+
 def test_v3_has_no_defaults_of_items_and_values() -> None:
     capabilities, status = (
         v3("io.k8s.api.core.v1.Capabilities"),
