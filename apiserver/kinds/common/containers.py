@@ -200,7 +200,8 @@ def _resize(
         yield from checks.one_of(resource, path, ("cpu", "memory"))
         yield from checks.one_of(restart, path, ("NotRequired", "RestartContainer"))
         if restart_policy == "Never" and restart != "NotRequired":
-            yield invalid(path, restart, "must be 'NotRequired' when `restartPolicy` is 'Never'")
+            why = "must be 'NotRequired' when pod `restartPolicy` is 'Never'"
+            yield invalid(path, restart, why)
 
 
 def _restart(container: ReadOnlyObject, path: FieldPath, *, in_init: bool = False) -> checks.Errors:
