@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from apiserver.fielderrors import FieldErrors, FieldPath, duplicate, forbidden, invalid, required
 from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
@@ -142,7 +144,13 @@ def _ratio(amounts: dict[str, Quantity], path: FieldPath) -> c.Errors:
         yield invalid(path, str(ratio), f"ratio {ratio} is less than 1")
     if least is None or most is None or least.is_zero:
         return
-    scale = -3 if all(q.scaled(0) < _LARGEST_FOR_MILLI for q in (ratio, least, most)) else 0
-    possible = most.scaled(scale) / least.scaled(scale)
-    if ratio.scaled(scale) / (1000 if scale else 1) > possible:
+    scale = -3 if all(_int64(q, 0) < _LARGEST_FOR_MILLI for q in (ratio, least, most)) else 0
+    divisor = _int64(least, scale)
+    possible = _int64(most, scale) / divisor if divisor else math.inf
+    if _int64(ratio, scale) / (1000 if scale else 1) > possible:
         yield invalid(path, str(ratio), f"ratio {ratio} is greater than max/min = {possible:f}")
+
+
+def _int64(amount: Quantity, scale: int) -> int:
+    """What Go makes of an amount beyond its numbers: its lowest 64 bits."""
+    return (amount.scaled(scale) + (1 << 63)) % (1 << 64) - (1 << 63)

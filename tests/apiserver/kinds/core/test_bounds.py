@@ -32,6 +32,18 @@ def test_the_default_request_is_the_limit_and_else_the_minimum() -> None:
 @pytest.mark.parametrize(
     ("item", "errors"),
     [
+        (  # of what is beyond Go's numbers the lowest bits count
+            {
+                "type": "Pod",
+                "min": {"cpu": "1"},
+                "max": {"cpu": "1e400"},
+                "maxLimitRequestRatio": {"cpu": "4"},
+            },
+            [
+                'spec.limits[0].maxLimitRequestRatio[cpu]: Invalid value: "4": ratio 4 is greater '
+                "than max/min = 0.000000"
+            ],
+        ),
         (
             {
                 "type": "Pod",

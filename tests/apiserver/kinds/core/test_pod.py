@@ -419,3 +419,12 @@ def test_restart_rules_are_limited() -> None:
     assert create(pod(containers=[container])).messages == [
         "spec.containers[0].restartPolicyRules: Too long: may not be more than 20 bytes"
     ]
+
+
+def test_what_never_restarts_is_not_restarted_by_a_resize_either() -> None:
+    policy = {"resourceName": "cpu", "restartPolicy": "RestartContainer"}
+    container = {"name": "c", "image": "nginx:1", "resizePolicy": [policy]}
+    assert create(pod(restartPolicy="Never", containers=[container])).messages == [
+        'spec.containers[0].resizePolicy: Invalid value: "RestartContainer": must be '
+        "'NotRequired' when pod `restartPolicy` is 'Never'"
+    ]
