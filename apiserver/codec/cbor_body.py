@@ -45,7 +45,7 @@ def read(data: bytes) -> Any:
     except cbor.CBORError as e:
         repeated = _repeated(data, 0)[0]
         if repeated is None:
-            raise Refused(str(e)) from None
+            raise (BodyError(f"{_NO_KIND}{e}") if _hides_kind(data) else Refused(str(e))) from None
         text = f'cbor: found duplicate map key "{repeated.key}" at map element index '
         text += str(repeated.pair)
         raise (Refused(text) if repeated.depth else BodyError(_NO_KIND + text)) from None
@@ -179,13 +179,42 @@ def _repeated(data: bytes, at: int, depth: int = 0) -> tuple[_Repeated | None, i
         inner, at = _repeated(data, at, depth + (major != 6))
         below = below or inner
         if major == 5 and i % 2 == 0 and own is None:
-            key = cbor2.loads(data[start:at])
-            name = key.decode(errors="replace") if isinstance(key, bytes) else str(key)
+            name = _text(data[start:at])
             if name in seen:
                 own = _Repeated(depth, i // 2, name)
-            seen.add(name)
+            if name is not None:
+                seen.add(name)
         i += 1
     return own or below, at + (info == 31)
+
+
+def _text(item: bytes) -> str | None:
+    """Of a key or a value; None for one that cannot be read."""
+    try:
+        value = cbor2.loads(item)
+    except (cbor2.CBORError, ValueError, OverflowError):
+        return None
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def _hides_kind(data: bytes) -> bool:
+    """Whether what cannot be read is a key of the outermost map, apiVersion or kind. The data is
+    known to be well-formed."""
+    major, info, count, at = _head(data, 0)
+    while major == 6:
+        major, info, count, at = _head(data, at)
+    if major != 5:
+        return False
+    i = 0
+    while (data[at] != 0xFF) if info == 31 else i < count:
+        value_at = _repeated(data, at)[1]
+        end = _repeated(data, value_at)[1]
+        name = _text(data[at:value_at])
+        if name is None or (name in ("apiVersion", "kind") and _text(data[value_at:end]) is None):
+            return True
+        at = end
+        i += 1
+    return False
 
 
 def _head(data: bytes, at: int) -> tuple[int, int, int, int]:

@@ -105,12 +105,12 @@ def unserved_kinds() -> Mapping[str, frozenset[str]]:
     }
 
 
-@cache
 def has_go_type(gvk: GroupVersionKind) -> bool:
     """Whether Kubernetes knows the kind, served or not."""
     return gvk in kinds() or gvk.kind in unserved_kinds().get(gvk.api_version, ())
 
 
+@cache
 def definition(name: str) -> Schema:
     """The schema of a definition such as ``io.k8s.api.core.v1.PodSpec``. Raises KeyError where
     there is none."""

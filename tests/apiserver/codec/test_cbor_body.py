@@ -35,6 +35,14 @@ def test_all_spellings_of_an_object_are_read() -> None:
             f"cbor: 2 bytes of extraneous data starting at index {len(cbor2.dumps(HEAD))}",
         ),
         (
+            b"\xa2\x64kind\x61a\x64k\xffnd\x61b",
+            "cbor: invalid UTF-8 string",
+        ),
+        (
+            b"\xd9\xd9\xf7\xbf\x64data\xa1\x61a\x61b\x64kind\x61\xff\xff",
+            "cbor: invalid UTF-8 string",
+        ),
+        (
             b"\xa2\x44kind\x41a\x44kind\x41b",
             'cbor: found duplicate map key "kind" at map element index 1',
         ),
@@ -61,6 +69,8 @@ def test_what_is_wrong_further_down_leaves_the_kind_known() -> None:
         cbor_body.Refused, match=r'^cbor: found duplicate map key "a" at map element index 1$'
     ):
         cbor_body.read(REPEATED)
+    with pytest.raises(cbor_body.Refused, match=r"^cbor: invalid UTF-8 string$"):
+        cbor_body.read(b"\xa2\x44kind\x41a\x44data\xa1\x61\xff\x61b")
 
 
 @pytest.mark.parametrize(
