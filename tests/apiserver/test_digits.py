@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver.cel.kubernetes import binding
 from apiserver.codec import json, protobuf_special, yaml, yaml_json
 from apiserver.errors import BadRequest, PlainError
 from apiserver.fieldmanager import fieldpath
@@ -26,6 +25,7 @@ from apiserver.meta.labels import LabelSelectorError, parse_label_selector
 from apiserver.meta.quantity import QuantityError, parse_quantity
 from apiserver.patch import jsonpatch
 from apiserver.registry import options, preconditions, reading
+from apiserver.schema import formats
 
 MANY = "9" * 5000
 ZEROS = "0" * 5000
@@ -120,7 +120,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "annotation": lambda: podannotations._is_int32(MANY),
     "format cidr": lambda: netip.is_cidr_sloppy(f"1.2.3.4/{MANY}"),
     "cidr": lambda: formats_of_kinds.cidr(f"1.2.3.4/{MANY}"),
-    "CEL duration": lambda: binding._parse_strfmt_duration(f"{MANY} days"),
+    "spelled duration": lambda: formats.spelled_duration(f"{MANY} days"),
 }
 
 

@@ -74,17 +74,17 @@ def a_definition(number: int) -> dict[str, Any]:
 
 Step = Callable[[Api, int], Awaitable[tuple[int, Any]]]
 WALKS: dict[str, tuple[int, Step]] = {
-    "POST": (95, lambda api, i: api("POST", MAPS, config_map(f"p{i}"))),
+    "POST": (97, lambda api, i: api("POST", MAPS, config_map(f"p{i}"))),
     "apply": (
-        104,
+        105,
         lambda api, i: api(
             "PATCH", f"{MAPS}/p?fieldManager=me&force=true", config_map("p", str(i)), TYPES["apply"]
         ),
     ),
-    "GET": (43, lambda api, i: api("GET", f"{MAPS}/p")),
+    "GET": (44, lambda api, i: api("GET", f"{MAPS}/p")),
     "LIST": (48, lambda api, i: api("GET", MAPS)),
     "CRD": (112, lambda api, i: api("POST", DEFINITIONS, a_definition(i))),
-    "DELETE": (64, lambda api, i: api("DELETE", f"{MAPS}/p{i}")),
+    "DELETE": (66, lambda api, i: api("DELETE", f"{MAPS}/p{i}")),
 }
 
 

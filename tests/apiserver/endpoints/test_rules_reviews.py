@@ -42,7 +42,7 @@ class Directory:
         return SimpleNamespace(id=self._named[name], name=name, state="active", **limits)
 
     async def token(self, secret: str, tenant_id: int) -> User | None:
-        groups = authenticated((MASTERS,) if secret in ("root", "chief") else ())
+        groups = authenticated((MASTERS,) if secret in ("root", "chief") else (), secret)
         roles = frozenset(ROLES.get(secret, ()))
         return User(secret, groups=groups, everywhere=True, platform=roles)
 

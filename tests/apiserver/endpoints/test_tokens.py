@@ -138,7 +138,7 @@ async def test_refusals_in_kube_apiservers_order(api: Api) -> None:
     )
     assert await refused(api, boundObjectRef=ref("Secret", "a\0b")) == (
         404,
-        'secrets "a\0b" not found',
+        'secrets "a\\x00b" not found',
     )
     assert (await refused(api, expirationSeconds=60, boundObjectRef=ref("ConfigMap", "x")))[
         0
