@@ -143,10 +143,12 @@ class ListOptions:
                 )
             if match != "NotOlderThan":
                 errors.append(not_supported(path, match, ["NotOlderThan"]))
-            if self.continue_token:
-                errors.append(
-                    forbidden(path, "resourceVersionMatch is forbidden when continue is provided")
-                )
+        # One that says nothing of the three begins with the state, as if it asked for that by them.
+        by_itself = self.send_initial_events is None and self.resource_version in ("", "0")
+        if self.continue_token and (match or by_itself):
+            errors.append(
+                forbidden(path, "resourceVersionMatch is forbidden when continue is provided")
+            )
         return errors
 
     def _list_errors(self) -> FieldErrors:

@@ -44,11 +44,11 @@ async def test_a_watch_has_no_pages(api: Api) -> None:
     (event,) = await watch.take(1)
     assert event["object"]["metadata"]["name"] == "b"
     await watch.stop()
-    status, answer = await api("GET", f"{CONFIG_MAPS}?{NEWER}&sendInitialEvents=true&continue=x")
-    assert (status, answer["details"]["causes"][0]["message"]) == (
-        422,
-        "Forbidden: resourceVersionMatch is forbidden when continue is provided",
-    )
+    asked = (f"{NEWER}&sendInitialEvents=true", "watch=true", "watch=true&resourceVersion=0")
+    answers = [await api("GET", f"{CONFIG_MAPS}?{query}&continue=x") for query in asked]
+    assert [(status, answer["details"]["causes"][0]["message"]) for status, answer in answers] == [
+        (422, "Forbidden: resourceVersionMatch is forbidden when continue is provided")
+    ] * 3
 
 
 async def test_version_zero_has_no_pages_either(api: Api) -> None:
