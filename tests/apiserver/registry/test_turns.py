@@ -29,8 +29,8 @@ class Job:
 
 
 class Fair(RuleBasedStateMachine):
-    """queues: by tenant and place. passed: of tenants that could begin something, who has had a
-    turn since."""
+    """queues: by tenant and place. passed: of tenants that could begin something all the while, who
+    has had a turn since."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -104,6 +104,8 @@ class Fair(RuleBasedStateMachine):
         job = data.draw(st.sampled_from([j for t in self.queues for j in self.waiting(t)]))
         self.queues[job.tenant][job.asker.place].remove(job)
         self.turns.drop(job.asker, job)
+        if not self.waiting(job.tenant):
+            self.passed.pop(job.tenant, None)  # who asks again afterwards comes anew
 
     @invariant()
     def nothing_is_lost(self) -> None:
@@ -114,6 +116,18 @@ class Fair(RuleBasedStateMachine):
 
 
 TestFair = Fair.TestCase
+
+
+def test_who_takes_all_back_and_asks_again_comes_behind_the_others() -> None:
+    turns: Turns[str] = Turns(LIMITS)
+    turns.add(asks(4), "4")
+    turns.add(asks(1), "taken back")
+    assert turns.next() == "4"
+    turns.done(asks(4), 0.0)
+    turns.drop(asks(1), "taken back")
+    turns.add(asks(4), "4 again")
+    turns.add(asks(1), "1")
+    assert [turns.next(), turns.next()] == ["4 again", "1"]
 
 
 def test_a_tenant_leaves_a_place_to_others() -> None:
