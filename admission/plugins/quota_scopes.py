@@ -23,6 +23,10 @@ def requirements(quota: Object) -> list[Object]:
     return listed + ((spec.get("scopeSelector") or {}).get("matchExpressions") or [])
 
 
+def is_terminating(pod: Object) -> bool:
+    return (pod.get("spec") or {}).get("activeDeadlineSeconds") is not None
+
+
 def fits(requirement: Object, resource: GroupResource, obj: Object) -> bool:
     """Of one scope."""
     if resource == CLAIMS:
@@ -34,9 +38,9 @@ def fits(requirement: Object, resource: GroupResource, obj: Object) -> bool:
     spec = obj.get("spec") or {}
     match requirement.get("scopeName"):
         case "Terminating":
-            return spec.get("activeDeadlineSeconds") is not None
+            return is_terminating(obj)
         case "NotTerminating":
-            return spec.get("activeDeadlineSeconds") is None
+            return not is_terminating(obj)
         case "BestEffort":
             return qos_class(spec) == "BestEffort"
         case "NotBestEffort":

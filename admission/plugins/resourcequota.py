@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 
 from admission.attributes import Attributes, Lookup
 from admission.plugins.quota_limits import Limited, check_covered
-from admission.plugins.quota_scopes import in_scope
+from admission.plugins.quota_scopes import in_scope, is_terminating
 from admission.plugins.quota_usage import (
     CLAIMS,
     PODS,
@@ -79,7 +79,7 @@ class ResourceQuota:
         if subresource:
             return resource == PODS and subresource == "resize" and operation == "UPDATE"
         if operation == "UPDATE" and resource == PODS:
-            return _is_terminating(attributes.old) != _is_terminating(attributes.object)
+            return is_terminating(attributes.old or {}) != is_terminating(attributes.object)
         return operation == "CREATE" or (operation == "UPDATE" and resource in _ON_UPDATE)
 
     async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
@@ -125,11 +125,6 @@ class ResourceQuota:
         for quota in unsettled:
             await self._store.settle(attributes.tenant, quota)
         return bool(unsettled)
-
-
-def _is_terminating(pod: Object | None) -> bool:
-    """Whose change brings a pod into the scope of other quotas."""
-    return ((pod or {}).get("spec") or {}).get("activeDeadlineSeconds") is not None
 
 
 async def _fresh(lookup: Lookup, quotas: Sequence[Object]) -> Sequence[Object]:

@@ -66,8 +66,11 @@ def _plain(fields: tuple[str, ...]) -> Callable[[Object], Object]:
 def _told_apart_by_value(resource: Resource) -> tuple[str, ...]:
     """The raw fields outside of atomic lists. The items of those are compared as Go values, in
     which another spelling is another value (structured-merge-diff ``value/structreflect.go``)."""
+    fields = resource.hooks.raw_fields
+    if not fields:
+        return ()  # and the schema of a definition's version is not compiled for it
     schema = resource.versions[resource.storage_version].schema
-    return tuple(field for field in resource.hooks.raw_fields if not _in_atomic(schema, field))
+    return tuple(field for field in fields if not _in_atomic(schema, field))
 
 
 def _in_atomic(schema: Schema, field: str) -> bool:

@@ -16,7 +16,6 @@ from apiserver.endpoints import metrics
 from apiserver.endpoints.webhook_counts import WebhookCounts
 from apiserver.meta.objects import Object
 from apiserver.storage.postgres import PostgresStore
-from tests.apiserver.audit.test_entries import Listener
 from tests.support.admissionhooks import (
     HOOK,
     KINDS,
@@ -31,6 +30,7 @@ from tests.support.admissionhooks import (
     said,
 )
 from tests.support.api import Api
+from tests.support.auditworld import Listener
 from tests.support.webhooks import Reply, webhook
 
 

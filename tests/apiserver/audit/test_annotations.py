@@ -17,9 +17,9 @@ from apiserver.authn.legacytokens import INVALID_SINCE
 from apiserver.kinds.apiextensions import conditions
 from apiserver.meta import features
 from apiserver.storage.postgres import PostgresStore
-from tests.apiserver.audit.test_entries import Listener
 from tests.support.accounttokens import ACCOUNT, NS, ROOT, payload, serving_tokens
 from tests.support.api import Api
+from tests.support.auditworld import Listener
 from tests.support.widgets import CRD, CRDS, V1, V2, crd
 
 EVERYTHING = parse(

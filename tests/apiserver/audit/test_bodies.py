@@ -3,26 +3,15 @@ the audit log."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
-from apiserver.storage.postgres import PostgresStore
-from tests.apiserver.audit.test_entries import FULL, MAPS, World
-from tests.support.api import TYPES, serving
+from tests.support.api import TYPES
+from tests.support.auditworld import MAPS, World
 
 PODS = "/api/v1/namespaces/ns/pods"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
-
-
-@pytest_asyncio.fixture
-async def full(store: PostgresStore, tenant: int) -> AsyncIterator[World]:
-    async with serving(store, tenant) as api:
-        made = World(api, store, FULL)
-        yield made
-        await made.log.close()
 
 
 def last(world: World) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from apiserver.audit.policy import COMPLETE, DEFAULT, RECEIVED, Level, Verdict
 from apiserver.audit.trail import Trail
 from apiserver.request import parse_request
 from apiserver.storage.postgres import PostgresStore
-from tests.apiserver.audit.test_entries import MAPS, World
 from tests.support.api import serving
+from tests.support.auditworld import MAPS, World
 
 PREFIX = "apiserver.latency.k8s.io/"
 

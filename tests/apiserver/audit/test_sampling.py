@@ -26,8 +26,8 @@ from apiserver.request import parse_request
 from apiserver.storage.auditlog import Row
 from apiserver.storage.postgres import PostgresStore
 from apiserver.user import User
-from tests.apiserver.audit.test_entries import MAPS, World
 from tests.support.api import TYPES, serving
+from tests.support.auditworld import MAPS, World
 
 
 def policy(level: str, percent: int | None) -> Policy:

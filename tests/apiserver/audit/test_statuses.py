@@ -2,21 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
-import pytest_asyncio
-
-from apiserver.storage.postgres import PostgresStore
-from tests.apiserver.audit.test_entries import FULL, MAPS, World
-from tests.support.api import serving
-
-
-@pytest_asyncio.fixture
-async def full(store: PostgresStore, tenant: int) -> AsyncIterator[World]:
-    async with serving(store, tenant) as api:
-        made = World(api, store, FULL)
-        yield made
-        await made.log.close()
+from tests.support.auditworld import MAPS, World
 
 
 async def test_an_answer_that_is_a_status_is_told_of(full: World) -> None:
