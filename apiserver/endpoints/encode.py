@@ -63,9 +63,13 @@ def allowed(scope: Scope) -> negotiate.Allow:
 
 def _prints(scope: Scope) -> bool:
     """Subresources of a kind of their own are not printed, with the exception of Scale: no token,
-    binding or eviction is a Table."""
+    binding or eviction is a Table. Nor are those of which the kind says so."""
     own = scope.served.subresources.get(scope.subresource)
-    return own is None or own.kind.kind in (scope.resource.kind, "Scale")
+    if own is None:
+        return True
+    if own.name in scope.resource.hooks.unprinted:
+        return False
+    return own.kind.kind in (scope.resource.kind, "Scale")
 
 
 def wants_pretty(request: ApiRequest) -> bool:

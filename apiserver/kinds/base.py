@@ -118,6 +118,8 @@ class Kind:
     name_rule: Callable[[str, bool], list[str]] | None = None
     declared: Declared | None = None
     row_order: Callable[[Object], Any] | None = None
+    unprinted: frozenset[str] = frozenset()
+    """Subresources that are the object itself and still no Table: their storage makes none."""
     raw_fields: tuple[str, ...] = ()
     """Paths of the fields that are RawExtensions in Go (`apiserver.meta.raw`), the same in all
     versions."""

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, invalid, required
+from apiserver.golang.strconv import go_quote
 from apiserver.kinds.base import WriteContext
 from apiserver.kinds.batch.jobspec import INDEXED, job_spec, spec_warnings
 from apiserver.kinds.batch.jobstatus import status_errors
@@ -124,6 +125,9 @@ class Job(Workload):
 
     def fields(self, obj: Object) -> Mapping[str, str]:
         return {"status.successful": str((obj.get("status") or {}).get("succeeded", 0))}
+
+    def unknown_field(self, version: str, name: str) -> str:
+        return f"field label {go_quote(name)} not supported for Job"
 
 
 def default_spec(spec: Object) -> None:

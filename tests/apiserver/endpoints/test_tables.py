@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from apiserver.storage.postgres import PostgresStore
 from tests.support.api import serving
 
@@ -12,6 +14,25 @@ SCALERS = "/apis/autoscaling/v1/namespaces/ns/horizontalpodautoscalers"
 DAEMONS = "/apis/apps/v1/namespaces/ns/daemonsets"
 METRICS = "autoscaling.alpha.kubernetes.io/metrics"
 GENERATION = "deprecated.daemonset.template.generation"
+PODS = "/api/v1/namespaces/ns/pods"
+POD = {"metadata": {"name": "x"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+DEFINITION = {
+    "metadata": {"name": "as.b.example.com"},
+    "spec": {
+        "group": "b.example.com",
+        "names": {"plural": "as", "kind": "A"},
+        "scope": "Cluster",
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {"openAPIV3Schema": {"type": "object"}},
+            }
+        ],
+    },
+}
 
 
 def accept(kind: str) -> str:
@@ -64,3 +85,27 @@ async def test_an_annotation_that_is_no_number_is_a_bad_request(
         'DaemonSet in version "v1" cannot be handled as a DaemonSet: strconv.ParseInt: '
         'parsing "y": invalid syntax',
     )
+
+
+@pytest.mark.parametrize(
+    ("path", "subresource"),
+    [
+        ("/api/v1/namespaces/ns/pods/x", "ephemeralcontainers"),
+        ("/api/v1/namespaces/ns/pods/x", "resize"),
+        (f"{DEFINITIONS}/as.b.example.com", "status"),
+    ],
+)
+async def test_subresources_whose_storage_converts_to_no_table(
+    store: PostgresStore, tenant: int, path: str, subresource: str
+) -> None:
+    """Where the client takes the object as well, it gets that (rest.TableConvertor)."""
+    async with serving(store, tenant) as api:
+        await api.ok("POST", PODS, POD)
+        await api.ok("POST", DEFINITIONS, DEFINITION)
+        table = accept("Table")
+        assert (await api.ok("GET", path, accept=table))["kind"] == "Table"
+        status, refused = await api("GET", f"{path}/{subresource}", accept=table)
+        assert (status, "as=Table" in refused["message"]) == (406, False)
+        either = f"{table},application/json"
+        shown = await api.ok("GET", f"{path}/{subresource}", accept=either)
+        assert shown["metadata"]["name"] == path.rpartition("/")[2]
