@@ -11,6 +11,8 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from apiserver.effort import spend
+
 MOST_LOOKED_AT = 100_000
 """Values that one path looks at."""
 
@@ -28,7 +30,9 @@ class Walk:
         self._most = self._left = most
 
     def take(self, values: int) -> None:
-        """Before so many values are looked at. Raises PathError where they are too many."""
+        """Before so many values are looked at. Raises PathError where they are too many, and what
+        the account raises on which the work is done (`apiserver.effort`)."""
+        spend(values)
         self._left -= values
         if self._left < 0:
             raise PathError(f"leads to more than {self._most} values")
