@@ -124,10 +124,8 @@ class RestoreView(HistoryView):
         version = await visit.revision(self.scope.name)
         members = options.as_object()
         write = Request(self.manager(options), options.dry_run, options=members)
-        if self.scope.subresource == "rollback":
-            done = await restore.rollback(visit, version, write, body.get("preconditions") or {})
-        else:
-            done = await restore.undelete(visit, version, write)
+        how = restore.rollback if self.scope.subresource == "rollback" else restore.undelete
+        done = await how(visit, version, write, body.get("preconditions") or {})
         stored = Stored.of_object(restore.answer(version, done))
         return encode.object_response(self.request, self.scope, kind, stored, 201)
 

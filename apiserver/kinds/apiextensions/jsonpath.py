@@ -40,6 +40,7 @@ class Path(Protocol):
         """All values that it leads to. walk: one that other paths share. Raises PathError for an
         object that it does not fit, and where it looks at too many values."""
 
+
 _TERMINATORS = frozenset(" \t\r\n.,[]$@{}")
 _KEY = re.compile(r"'([^']*)'")
 _SLICE = re.compile(r"(-?\d*)(:-?\d*)?(:-?\d*)?")
