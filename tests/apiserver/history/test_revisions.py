@@ -164,6 +164,15 @@ async def test_lists_of_one_resource_of_a_label_and_of_all(api: Api) -> None:
     assert await found(SHOP) == ["s", "web"]
 
 
+@pytest.mark.parametrize(
+    "word", ["configmaps", "configmap", "cm", "ConfigMap", "CONFIGMAPS", "configmaps."]
+)
+async def test_a_resource_is_called_as_kubectl_takes_it(api: Api, word: str) -> None:
+    versions = await three_versions(api)
+    found = await listed(api, selecting(SHOP, resource=word, name="web"))
+    assert names(found) == versions[::-1]
+
+
 async def test_kubectl_gets_a_table(api: Api) -> None:
     versions = await three_versions(api)
     table = await api.ok("GET", selecting(SHOP, **WEB), accept=TABLE)
