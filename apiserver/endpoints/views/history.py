@@ -19,6 +19,7 @@ from apiserver.history.reach import retained
 from apiserver.history.revisions import revisions_of
 from apiserver.history.visit import Visit
 from apiserver.meta.objects import Object
+from apiserver.registry.objectmeta import ensure_namespace
 from apiserver.registry.offload import by_size
 from apiserver.registry.options import ListOptions, WriteOptions, first
 from apiserver.registry.reading import Listing
@@ -138,4 +139,5 @@ class RestoreView(HistoryView):
         name = body.object["metadata"].get("name", "")
         if name and name != self.scope.name:
             raise BadRequest("name in URL does not match name in RevisionRestore object")
+        ensure_namespace(body.object["metadata"], self.scope.namespace)
         return body.object

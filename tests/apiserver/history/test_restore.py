@@ -106,6 +106,10 @@ async def test_a_body_of_something_else_is_refused(api: Api) -> None:
     assert (await rollback(api, one, config_map()))[0] == 400
     assert (await rollback(api, one, b"{"))[0] == 400
     assert (await rollback(api, one, {"metadata": {"name": "other"}}))[0] == 400
+    for namespace, status in ("other", 400), ("shop", 201), ("", 201):
+        body = {"kind": "RevisionRestore", "metadata": {"name": one, "namespace": namespace}}
+        body["apiVersion"] = "history.polyplane.dev/v1"
+        assert (await rollback(api, one, body, "dryRun=All"))[0] == status, namespace
     assert (await rollback(api, one, query="dryRun=Some"))[0] == 422
 
 
