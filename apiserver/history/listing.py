@@ -68,7 +68,8 @@ async def list_(visit: Visit, question: Question, options: ListOptions) -> Page:
 
 
 async def _kinds(visit: Visit, question: Question) -> list[GroupResource]:
-    """The resources of the list, by the names that they are stored under. Raises Forbidden."""
+    """The resources of the list, by the names that they are stored under, in their order. Raises
+    Forbidden."""
     namespace, catalog = visit.scope.namespace, visit.registry.catalog
     if question.resource is not None:
         await visit.must("list", question.resource, namespace, "")
@@ -80,7 +81,7 @@ async def _kinds(visit: Visit, question: Question) -> list[GroupResource]:
             own = resource.group_resource
             if own == resource.storage and await visit.may("list", own, namespace):
                 kinds.append(own)
-    return kinds
+    return sorted(kinds)
 
 
 def _is_kept(resource: Resource) -> bool:
@@ -190,7 +191,7 @@ class _State:
     async def _version(self) -> int:
         """Raises BadRequest, Expired."""
         text, tenant = self._question.as_of, self._visit.scope.tenant.id
-        if text.isascii() and text.isdigit() and (number := whole(text)) < _NEWEST:
+        if text.isascii() and text.isdigit() and 0 < (number := whole(text)) < _NEWEST:
             return number
         try:
             moment = parse_time(text)
@@ -221,8 +222,8 @@ class _State:
         ahead, after = list(kinds), None
         if place.at:
             begun = GroupResource(place.group, place.resource)
-            ahead = ahead[ahead.index(begun) :] if begun in ahead else []
-            after = (place.namespace, place.name) if place.name else None
+            ahead = [kind for kind in ahead if kind >= begun]  # it may be hidden by now, or gone
+            after = (place.namespace, place.name) if place.name and begun in ahead else None
         for kind in ahead:
             while True:
                 page, more = await self._batch(kind, at, after)

@@ -153,6 +153,10 @@ class Kind:
         if self.generation:
             obj["metadata"]["generation"] = 1
 
+    def forget_uid(self, obj: Object) -> None:
+        """Removes what was made of its uid from an object that was deleted and is to be created
+        anew, with another."""
+
     def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
         """Keeps what a client may not change through the object itself; the base keeps status and
         counts generation."""

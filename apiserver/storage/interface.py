@@ -37,6 +37,12 @@ class ObjectKey(NamedTuple):
         return tuple.__new__(GroupResource, self[:2])
 
 
+def storable(text: str) -> str:
+    """A text that somebody asks for, with what PostgreSQL's text cannot hold replaced by what no
+    stored name has: it is asked for, and not found."""
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
+
+
 def key_order(namespace: str, name: str) -> tuple[str, str]:
     """The sort key of an object among its resource: namespace + "/", then name, in byte order, as
     etcd's keys sort ("a-b" before "a")."""

@@ -69,6 +69,18 @@ class Job(Workload):
         super().prepare_create(obj, context)
         _generate_selector(obj)
 
+    def forget_uid(self, obj: Object) -> None:
+        """Selector and labels were generated with it, and are again."""
+        spec = obj["spec"]
+        if spec.get("manualSelector"):
+            return
+        labels = _template_labels(obj) or {}
+        if obj["metadata"].get("labels") == labels:
+            obj["metadata"].pop("labels", None)  # they come from the template once more
+        for key in (_OLD_UID, UID):
+            labels.pop(key, None)
+        spec.pop("selector", None)
+
     def canonicalize(self, obj: Object) -> None:
         # Reading it back applies the defaults once more, and by then the template has labels.
         _labels_from_template(obj)
