@@ -122,7 +122,9 @@ class Sorting:
         return items
 
     def _ranks(self, state: State) -> Ranks:
-        """Names are known without decoding the object."""
+        """Names are known without decoding the object, and of what is cached some more."""
+        if type(state) is Entry and all(key.glance is not None for key in self.keys):
+            return tuple(key.rank_at_a_glance(state) for key in self.keys)
         if all(key.of_the_key is not None for key in self.keys):
             return tuple(key.rank_of_key(state.key) for key in self.keys)
         obj = self.shown(state)
@@ -179,12 +181,14 @@ class Order:
 class Making:
     """An order that is not whole yet: of ``states``, all of a list at one state.
 
-    turn: one at a time goes on with it; ranks: of the first of the states."""
+    turn: one at a time goes on with it; ranks: of the first of the states; meanwhile: the task that
+    makes it while nobody waits for it."""
 
     def __init__(self, resource: Resource, at: int, states: Sequence[State]) -> None:
         self.resource, self.at, self.states = resource, at, states
         self.ranks: list[Ranks] = []
         self.turn = asyncio.Lock()
+        self.meanwhile: asyncio.Task[None] | None = None
 
     def next(self) -> Sequence[State]:
         """Whose ranks are to be found next; empty where all are there."""

@@ -21,12 +21,14 @@ from apiserver.kinds.apiextensions.jsonpath import Path, PathError, parse_path
 from apiserver.meta.gvk import GroupKind
 from apiserver.meta.objects import Object
 from apiserver.registry.filters import Filter, FilterError, compile_filter
+from apiserver.registry.glances import Glance, glance_at
 from apiserver.registry.offload import repeatable
 from apiserver.registry.options import ListOptions
 from apiserver.registry.scope import Scope
 from apiserver.registry.selection import Selection
 from apiserver.schema.types import Schema
 from apiserver.storage.interface import ObjectKey, key_order
+from apiserver.watch.entry import Entry
 
 MOST_KEYS = 8
 LONGEST_KEY = 1024
@@ -41,12 +43,14 @@ Rank = tuple[int, Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SortKey:
-    """text: of the path; vacant_first: whether what has no value comes before what has one."""
+    """text: of the path; vacant_first: whether what has no value comes before what has one;
+    glance: finds the value of a cached object without decoding it, where that can be."""
 
     text: str
     path: Path
     descending: bool
     vacant_first: bool
+    glance: Glance | None
 
     @property
     def of_the_key(self) -> str | None:
@@ -57,6 +61,12 @@ class SortKey:
         """As `rank` of the object that has the key, for paths with `of_the_key`."""
         value = key.namespace if self.of_the_key == "namespace" else key.name
         return self._rank_of_text(value) if value else None
+
+    def rank_at_a_glance(self, entry: Entry) -> Rank | None:
+        """As `rank` of the entry's object, for keys with a glance."""
+        assert self.glance is not None
+        text = self.glance(entry)
+        return None if text is None else (2, text)
 
     def rank(self, obj: Object) -> Rank | None:
         """Of the first value that the path leads to; None where there is none that has an
@@ -141,7 +151,7 @@ def _key(text: str) -> SortKey:
         raise PathError("is no JSONPath")
     if path[0] not in ".[$@":
         path = f".{path}"
-    return SortKey(path, parse_path(path), "-" in marks, "^" in marks)
+    return SortKey(path, parse_path(path), "-" in marks, "^" in marks, glance_at(path))
 
 
 def _marked(text: str) -> tuple[str, str]:
