@@ -35,7 +35,7 @@ def _first(sorting: Sorting, at: int, entries: Sequence[Entry], count: int) -> l
         return list(entries[: max(count, 0)])
     key = sorting.keys[at]
     assert key.glance is not None, "who asks has looked at is_known"
-    values = list(map(key.glance, entries))
+    values = key.glance(entries)
     if None not in values:
         return _valued(sorting, at, entries, cast(list[str], values), count)
     vacant = [entry for entry, value in zip(entries, values, strict=True) if value is None]

@@ -4,16 +4,15 @@ in its first bytes."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from operator import attrgetter
+from collections.abc import Callable, Sequence
 
 import orjson
 
 from apiserver.storage.interface import key_order
 from apiserver.watch.entry import Entry
 
-Glance = Callable[[Entry], str | None]
-"""What objects are ordered by for one JSONPath, None where it leads to no value."""
+Glance = Callable[[Sequence[Entry]], list[str | None]]
+"""What each is ordered by for one JSONPath, None where it leads to no value."""
 
 _LABEL = re.compile(r"\.metadata\.labels\.((?:[^\s.,\[\]$@{}\\*]|\\.)+)")
 _CREATED = re.compile(
@@ -31,24 +30,34 @@ def glance_at(path: str) -> Glance | None:
     if label is None:
         return None
     name = label[1].replace("\\", "")
-    return lambda entry: entry.labels.get(name)
+    return lambda entries: [entry.labels.get(name) for entry in entries]
 
 
-def _namespace(entry: Entry) -> str | None:
+def _names(entries: Sequence[Entry]) -> list[str | None]:
+    return [entry.name for entry in entries]
+
+
+def _namespaces(entries: Sequence[Entry]) -> list[str | None]:
     """As in lists that are not sorted."""
-    return key_order(entry.namespace, "")[0] if entry.namespace else None
+    places = {entry.namespace for entry in entries}
+    ordered = {place: key_order(place, "")[0] if place else None for place in places}
+    return [ordered[entry.namespace] for entry in entries]
 
 
-def _created(entry: Entry) -> str | None:
-    found = _CREATED.search(entry.json)
+def _created(entries: Sequence[Entry]) -> list[str | None]:
+    return [_created_at(entry.json) for entry in entries]
+
+
+def _created_at(json: bytes) -> str | None:
+    found = _CREATED.search(json)
     if found is not None:
         return found[1].decode()
-    created: str | None = orjson.loads(entry.json)["metadata"].get("creationTimestamp")
+    created: str | None = orjson.loads(json)["metadata"].get("creationTimestamp")
     return created
 
 
 _KNOWN: dict[str, Glance] = {
-    ".metadata.name": attrgetter("name"),
-    ".metadata.namespace": _namespace,
+    ".metadata.name": _names,
+    ".metadata.namespace": _namespaces,
     ".metadata.creationTimestamp": _created,
 }

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import total_ordering
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 from apiserver.kinds.served import Resource
 from apiserver.meta.objects import Object
@@ -80,7 +80,11 @@ class Sorting:
         return self.by_ranks(states, self.ranks(states))
 
     def ranks(self, states: Sequence[State]) -> list[Ranks]:
-        return [self._ranks(state) for state in states]
+        glances = [key.glance for key in self.keys if key.glance is not None]
+        if len(glances) < len(self.keys) or not all(type(state) is Entry for state in states):
+            return [self._ranks(state) for state in states]
+        columns = [glance(cast(Sequence[Entry], states)) for glance in glances]
+        return list(zip(*(map(_of_text, column) for column in columns), strict=True))
 
     def by_ranks(self, states: Sequence[State], ranks: Sequence[Ranks]) -> list[State]:
         """As `ordered`; ``ranks``: of the states."""
@@ -122,13 +126,15 @@ class Sorting:
         return items
 
     def _ranks(self, state: State) -> Ranks:
-        """Names are known without decoding the object, and of what is cached some more."""
-        if type(state) is Entry and all(key.glance is not None for key in self.keys):
-            return tuple(key.rank_at_a_glance(state) for key in self.keys)
+        """Names are known without decoding the object."""
         if all(key.of_the_key is not None for key in self.keys):
             return tuple(key.rank_of_key(state.key) for key in self.keys)
         obj = self.shown(state)
         return tuple(key.rank(obj) for key in self.keys)
+
+
+def _of_text(value: str | None) -> Rank | None:
+    return None if value is None else (2, value)
 
 
 def _sorted(numbers: list[int], column: Sequence[Any], descending: bool) -> list[int]:

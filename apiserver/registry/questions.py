@@ -28,7 +28,6 @@ from apiserver.registry.scope import Scope
 from apiserver.registry.selection import Selection
 from apiserver.schema.types import Schema
 from apiserver.storage.interface import ObjectKey, key_order
-from apiserver.watch.entry import Entry
 
 MOST_KEYS = 8
 LONGEST_KEY = 1024
@@ -44,7 +43,7 @@ Rank = tuple[int, Any]
 @dataclass(frozen=True, slots=True, eq=False)
 class SortKey:
     """text: of the path; vacant_first: whether what has no value comes before what has one;
-    glance: finds the value of a cached object without decoding it, where that can be."""
+    glance: finds the values of cached objects without decoding them, where that can be."""
 
     text: str
     path: Path
@@ -61,12 +60,6 @@ class SortKey:
         """As `rank` of the object that has the key, for paths with `of_the_key`."""
         value = key.namespace if self.of_the_key == "namespace" else key.name
         return self._rank_of_text(value) if value else None
-
-    def rank_at_a_glance(self, entry: Entry) -> Rank | None:
-        """As `rank` of the entry's object, for keys with a glance."""
-        assert self.glance is not None
-        text = self.glance(entry)
-        return None if text is None else (2, text)
 
     def rank(self, obj: Object) -> Rank | None:
         """Of the first value that the path leads to; None where there is none that has an
