@@ -10,7 +10,7 @@ from apiserver.storage import sql
 class Migration(migrations.Migration):
     dependencies: ClassVar = [("storage", "0018_certificate_ends")]
 
-    functions: ClassVar = "bbae4b4b207a58ce"
+    functions: ClassVar = "16f583c02bae3d15"
     """sql.digest() of what this migration was made for."""
 
     operations: ClassVar = [sql.functions()]

@@ -139,14 +139,17 @@ BEGIN
     SELECT sum(h.object_count) > p_most INTO v_more FROM tenant_heads h
         WHERE p_tenant IS NULL OR h.tenant_id = p_tenant;
     IF v_found < p_limit AND v_more THEN
-        PERFORM 1 FROM objects o
-            WHERE (p_tenant IS NULL OR o.tenant_id = p_tenant)
-                AND (p_group IS NULL OR o.api_group = p_group)
-                AND (p_resource IS NULL OR o.resource = p_resource)
-                AND (p_namespace IS NULL OR o.namespace = p_namespace)
-            ORDER BY o.tenant_id, o.api_group, o.resource, o.namespace, o.name
-            OFFSET p_most LIMIT 1;
-        IF FOUND THEN
+        IF coalesce(p_group, p_resource, p_namespace) IS NOT NULL THEN
+            PERFORM 1 FROM objects o
+                WHERE (p_tenant IS NULL OR o.tenant_id = p_tenant)
+                    AND (p_group IS NULL OR o.api_group = p_group)
+                    AND (p_resource IS NULL OR o.resource = p_resource)
+                    AND (p_namespace IS NULL OR o.namespace = p_namespace)
+                ORDER BY o.tenant_id, o.api_group, o.resource, o.namespace, o.name
+                OFFSET p_most LIMIT 1;
+            v_more := FOUND;
+        END IF;
+        IF v_more THEN
             RETURN QUERY SELECT NULL::bigint, NULL, NULL, NULL, NULL;
         END IF;
     END IF;
