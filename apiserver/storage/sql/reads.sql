@@ -101,3 +101,57 @@ BEGIN
             AND (o.api_group, o.resource) <> ('', 'events');
 END
 $$;
+
+-- Objects whose name has p_part in it, in upper or lower case: the keys of the first p_limit, among
+-- the first p_most objects in the order of keys (of a tenant, a group, a resource, a namespace;
+-- NULL: of all). Where fewer are found and there are more objects than that, a last row of NULLs
+-- says so.
+--
+-- Keys alone are read, as they stand together in their index, and not one row. SECURITY DEFINER,
+-- because row-level security looks at each, which takes longer than to compare the name: what it
+-- would say, is said at the beginning.
+CREATE OR REPLACE FUNCTION pp_names(
+    p_tenant bigint, p_group text, p_resource text, p_namespace text,
+    p_part text, p_most bigint, p_limit bigint
+) RETURNS TABLE (tenant_id bigint, api_group text, resource text, namespace text, name text)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT
+SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET enable_bitmapscan = off
+SET max_parallel_workers_per_gather = 0 SET jit = off AS $$
+DECLARE
+    v_found bigint;
+    v_more boolean;
+BEGIN
+    IF coalesce(current_setting('polyplane.tenant', true), '')
+        NOT IN ('all', coalesce(p_tenant::text, 'all'))
+    THEN
+        RETURN;
+    END IF;
+    RETURN QUERY SELECT w.* FROM (
+        SELECT o.tenant_id, o.api_group, o.resource, o.namespace, o.name FROM objects o
+        WHERE (p_tenant IS NULL OR o.tenant_id = p_tenant)
+            AND (p_group IS NULL OR o.api_group = p_group)
+            AND (p_resource IS NULL OR o.resource = p_resource)
+            AND (p_namespace IS NULL OR o.namespace = p_namespace)
+        ORDER BY 1, 2, 3, 4, 5 LIMIT p_most
+    ) AS w WHERE strpos(upper(w.name), upper(p_part)) > 0 LIMIT p_limit;
+    GET DIAGNOSTICS v_found = ROW_COUNT;
+    -- What the tenants count is exact, and seldom so many.
+    SELECT sum(h.object_count) > p_most INTO v_more FROM tenant_heads h
+        WHERE p_tenant IS NULL OR h.tenant_id = p_tenant;
+    IF v_found < p_limit AND v_more THEN
+        IF coalesce(p_group, p_resource, p_namespace) IS NOT NULL THEN
+            PERFORM 1 FROM objects o
+                WHERE (p_tenant IS NULL OR o.tenant_id = p_tenant)
+                    AND (p_group IS NULL OR o.api_group = p_group)
+                    AND (p_resource IS NULL OR o.resource = p_resource)
+                    AND (p_namespace IS NULL OR o.namespace = p_namespace)
+                ORDER BY o.tenant_id, o.api_group, o.resource, o.namespace, o.name
+                OFFSET p_most LIMIT 1;
+            v_more := FOUND;
+        END IF;
+        IF v_more THEN
+            RETURN QUERY SELECT NULL::bigint, NULL, NULL, NULL, NULL;
+        END IF;
+    END IF;
+END
+$$;
