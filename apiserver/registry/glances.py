@@ -16,10 +16,11 @@ Glance = Callable[[Sequence[Entry]], list[str | None]]
 
 _LABEL = re.compile(r"\.metadata\.labels\.((?:[^\s.,\[\]$@{}\\*]|\\.)+)")
 _CREATED = re.compile(
-    rb'"metadata":\{(?:"(?:resourceVersion|name|generateName|namespace|selfLink|uid)":"[^"\\]*",'
+    rb'\{"kind":"[^"\\]*","apiVersion":"[^"\\]*","metadata":\{'
+    rb'(?:"(?:resourceVersion|name|generateName|namespace|selfLink|uid)":"[^"\\]*",'
     rb'|"generation":\d+,)*"creationTimestamp":"([^"\\]*)"'
 )
-"""In a stored object, which begins with kind, apiVersion and metadata (`Registry.encode`)."""
+"""A stored object from its first byte on: kind, apiVersion and metadata (`Registry.encode`)."""
 
 
 def glance_at(path: str) -> Glance | None:
@@ -49,7 +50,7 @@ def _created(entries: Sequence[Entry]) -> list[str | None]:
 
 
 def _created_at(json: bytes) -> str | None:
-    found = _CREATED.search(json)
+    found = _CREATED.match(json)
     if found is not None:
         return found[1].decode()
     created: str | None = orjson.loads(json)["metadata"].get("creationTimestamp")

@@ -187,3 +187,13 @@ async def test_what_is_decoded_still_waits_for_its_order(
 
     monkeypatch.setattr(answers, "beginning", looked)
     assert (await ask(api, sortBy=".metadata.annotations.a", limit=2))[0] == "ab"
+
+
+def test_a_time_inside_the_object_is_not_taken_for_its_own() -> None:
+    inner = {"metadata": {"name": "x", "creationTimestamp": TIMES[2]}}
+    metadata = {"name": "a", "annotations": {}, "creationTimestamp": TIMES[0]}
+    whole = {"kind": "Widget", "apiVersion": "v1", "metadata": metadata, "spec": inner}
+    glance = glance_at(".metadata.creationTimestamp")
+    assert glance is not None
+    one = Entry(WIDGETS, "", "a", "u", 7, orjson.dumps(whole), {}, {})
+    assert glance([one]) == [TIMES[0]]
