@@ -18,11 +18,9 @@ What is not the past's to say stays as it is now:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, NamedTuple
-
-import orjson
 
 from apiserver.errors import AlreadyExists, Conflict, MethodNotAllowed, NotFound
 from apiserver.history.revisions import RESTORES
@@ -219,30 +217,8 @@ async def _past(
     if scope.trail is not None:
         scope.trail.annotate(RESTORES[how], str(version.number))
     past = await load(visit.registry, scope, version.record)
-    if scope.resource.has_go_type or scope.resource.webhook is not None:
-        return scope, past, []
-    data = version.record.json
-    pruned = await by_size(
-        scope.asker(len(data)), lambda: sorted(_pruned(orjson.loads(data), past))
-    )
+    pruned = [Left(path, _PRUNED) for path in await visit.pruned(scope, version, past)]
     return scope, past, pruned
-
-
-def _pruned(stored: ReadOnlyObject, shown: ReadOnlyObject) -> Iterator[Left]:
-    """Members of the stored object that the one which is shown does not have, but for metadata;
-    lists are the same in both."""
-    ahead: list[tuple[str, Any, Any]] = [("", stored, shown)]
-    while ahead:
-        path, old, new = ahead.pop()
-        if path == ".metadata":
-            continue
-        if isinstance(old, dict) and isinstance(new, dict):
-            for name in old.keys() - new.keys():
-                yield Left(f"{path}.{name}", _PRUNED)
-            ahead += ((f"{path}.{n}", old[n], new[n]) for n in old.keys() & new.keys())
-        elif isinstance(old, list) and isinstance(new, list):
-            pairs = zip(old, new, strict=False)
-            ahead += ((f"{path}[{i}]", a, b) for i, (a, b) in enumerate(pairs))
 
 
 async def _living(visit: Visit, past: ReadOnlyObject) -> set[str]:

@@ -103,16 +103,9 @@ def _parser() -> argparse.ArgumentParser:
     command = add("blame", "who gave each field its value, and when")
     command.add_argument("object", metavar="KIND/NAME")
     command.add_argument("--revision", default="", help="(default: the newest)")
-    for name, text in (
-        ("rollback", "write an old revision of an object anew"),
-        ("undelete", "bring a deleted object back"),
-    ):
-        command = add(name, text)
-        command.add_argument("object", metavar="KIND/NAME")
-        default = "the one before the newest" if name == "rollback" else "the deleted one"
-        command.add_argument("--to-revision", default="", help=f"(default: {default})")
-        command.add_argument("--dry-run", action="store_true", help="by the server")
-        command.add_argument("--field-manager", default=_MANAGER)
+    newest, deleted = "the one before the newest", "the deleted one"
+    _add_restore(add("rollback", "write an old revision of an object anew"), newest)
+    _add_restore(add("undelete", "bring a deleted object back"), deleted)
     _add_search(add("search", "which objects of all kinds have a text in them"))
     _add_as_of(add("as-of", "what there was at a time, as a List that kubectl can read"))
     add("reach", "how far back the history reaches")
@@ -120,6 +113,13 @@ def _parser() -> argparse.ArgumentParser:
     command = add("count", "how many objects there are of each kind (-n: in a namespace)")
     command.add_argument("kinds", nargs="*", metavar="KIND", help="(default: those that there are)")
     return parser
+
+
+def _add_restore(command: argparse.ArgumentParser, default: str) -> None:
+    command.add_argument("object", metavar="KIND/NAME")
+    command.add_argument("--to-revision", default="", help=f"(default: {default})")
+    command.add_argument("--dry-run", action="store_true", help="by the server")
+    command.add_argument("--field-manager", default=_MANAGER)
 
 
 def _add_as_of(command: argparse.ArgumentParser) -> None:

@@ -244,6 +244,22 @@ def test_patch_says_what_kubectl_asks_for() -> None:
     assert "application/apply-patch+yaml" in patch["requestBody"]["content"]
 
 
+def test_revisions_are_read_with_options_of_their_own() -> None:
+    entry = "apis/history.polyplane.dev/v1"
+    document = orjson.loads(documents.build_v3(documents.members(BUILTIN, entry), entry, "v").body)
+
+    def asked(path: str) -> set[str]:
+        found = document["paths"][f"/{entry}/{path}"]
+        told = [*found.get("parameters", ()), *found["get"].get("parameters", ())]
+        return {p["name"] for p in told if p["in"] == "query"}
+
+    for root in "clusterrevisions/{name}", "namespaces/{namespace}/revisions/{name}":
+        assert asked(root) == {"apiVersion", "pretty"}
+        assert asked(f"{root}/blame") == {"apiVersion", "pretty"}
+        assert asked(f"{root}/diff") == {"apiVersion", "from", "pretty"}
+    assert asked("retainedlogs/{name}") == {"pretty"}
+
+
 def test_custom_kind_in_both_versions() -> None:
     resource = foo(
         port=Schema(int_or_string=True),

@@ -93,7 +93,13 @@ async def test_when_the_definition_is_gone(api: Api) -> None:
 
 async def test_what_the_definition_has_no_longer_is_said_not_to_come_back(api: Api) -> None:
     one, two = await two_fields(api)
+    assert "message" not in await api.ok("GET", f"{HERE}/{one}")
     await without_port(api)
+    found = await api.ok("GET", f"{HERE}/{one}")
+    assert found["object"]["spec"] == {"host": "h"}
+    assert found["message"] == "its definition does not have .spec.port any more"
+    (then,) = await listed(api, selecting(HERE, resource=KIND, asOf=one))
+    assert then["message"] == found["message"]
     found = await api.ok("POST", f"{HERE}/{one}/rollback")
     assert [left["path"] for left in found["notRestored"]] == [".spec.port"]
     assert "definition" in found["notRestored"][0]["reason"]

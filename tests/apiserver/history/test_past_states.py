@@ -123,6 +123,28 @@ async def test_what_is_not_retained_is_gone(api: Api, store: PostgresStore, tena
     assert (status, found["reason"]) == (410, "Expired")
 
 
+async def test_objects_are_read_many_at_a_time_while_they_are_small(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "_BATCH", 2)
+    monkeypatch.setattr(listing, "_BATCHES", 5)
+    monkeypatch.setattr(listing, "_BATCH_BYTES", 20_000)
+    for i in range(14):  # seven small ones, then large ones
+        made = config_map(f"n{i:02}", a="x" if i < 7 else "x" * 10_000)
+        version = (await api.ok("POST", CONFIG_MAPS, made))["metadata"]["resourceVersion"]
+    asked: list[int] = []
+    read = PostgresStore.list
+
+    async def noted(store: PostgresStore, *args: Any, **options: Any) -> Any:
+        asked.append(options["limit"])
+        return await read(store, *args, **options)
+
+    monkeypatch.setattr(PostgresStore, "list", noted)
+    found = await listed(api, selecting(SHOP, resource="configmaps", asOf=version))
+    assert [f["objectRef"]["name"] for f in found] == [f"n{i:02}" for i in range(14)]
+    assert asked == [2, 5, 5, 1, 1], "those before tell how many are next"
+
+
 async def test_no_state_has_the_version_zero(api: Api) -> None:
     """Elsewhere that means any: its pages would never end."""
     await three_versions(api)
