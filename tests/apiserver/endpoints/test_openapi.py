@@ -375,6 +375,11 @@ def test_enumerated_items_and_values_carry_their_enumeration(swagger: Any) -> No
         in claim["allocatedResourceStatuses"]["additionalProperties"]["enum"]
     )
     assert "enum" not in claim["accessModes"]
+    port = swagger["definitions"][CORE + "ContainerPort"]["properties"]["protocol"]
+    listed = "Possible enum values:"
+    assert listed in port["description"]
+    for member in ("accessModes", "allocatedResourceStatuses"):
+        assert listed not in claim[member]["description"]  # kubectl shows none of items
 
 
 def test_what_documents_list_is_what_types_have(swagger: Any) -> None:
