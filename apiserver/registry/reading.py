@@ -179,7 +179,9 @@ async def _is_cached_soon(registry: Registry, scope: Scope) -> bool:
 
 async def _stored(registry: Registry, scope: Scope, selection: Selection, limit: int) -> Listing:
     """The first ``limit`` as the database has them now."""
-    page = await past_page(registry, scope, 0, None, limit, first=True)
+    with storage_errors(scope):
+        tenant, resource = scope.tenant.id, scope.resource.storage
+        page = await registry.store.first(tenant, resource, namespace=scope.namespace, limit=limit)
     items = await in_version(registry, scope, page.records)
     if not page.more:
         return Listing(items, page.at)
