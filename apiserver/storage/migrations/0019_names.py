@@ -11,7 +11,7 @@ from apiserver.storage import sql
 class Migration(migrations.Migration):
     dependencies: ClassVar = [("storage", "0018_certificate_ends")]
 
-    functions: ClassVar = "71e8100128dd2f15"
+    functions: ClassVar = "d0d30ec28c4e607a"
     """sql.digest() of what this migration was made for."""
 
     operations: ClassVar = [sql.functions()]

@@ -115,14 +115,15 @@ CREATE OR REPLACE FUNCTION pp_first(
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     v_run text[];
-    v_next text;
+    v_next text := p_namespace;
     v_left bigint := p_limit;
     v_found bigint;
 BEGIN
     PERFORM set_config('polyplane.tenant', p_tenant::text, true);
-    SELECT min(o.namespace) INTO v_next FROM objects o
-        WHERE o.tenant_id = p_tenant AND o.api_group = p_group AND o.resource = p_resource
-            AND (p_namespace = '' OR o.namespace = p_namespace);
+    IF p_namespace = '' THEN
+        SELECT min(o.namespace) INTO v_next FROM objects o
+            WHERE o.tenant_id = p_tenant AND o.api_group = p_group AND o.resource = p_resource;
+    END IF;
     WHILE v_next IS NOT NULL AND v_left > 0 LOOP
         v_run := '{}';
         LOOP
