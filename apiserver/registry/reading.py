@@ -30,9 +30,9 @@ from apiserver.storage.interface import Page, key_order
 from apiserver.watch.cache import Cache
 from apiserver.watch.entry import Entry, Fields, Labels
 
-SOON = 0.25
-"""Seconds in which what is cached at its first use comes from the cache already; what takes longer
-may be very much."""
+SOON = 0.05
+"""Seconds for which a first page waits for a cache that is being loaded; what takes longer may be
+very much."""
 MANY = 20_000
 """Objects among which it is selected beside the loop: of so many that takes some 10 ms."""
 WAIT = 3.0
@@ -179,7 +179,9 @@ async def _is_cached_soon(registry: Registry, scope: Scope) -> bool:
 
 async def _stored(registry: Registry, scope: Scope, selection: Selection, limit: int) -> Listing:
     """The first ``limit`` as the database has them now."""
-    page = await past_page(registry, scope, 0, None, limit, first=True)
+    with storage_errors(scope):
+        tenant, resource = scope.tenant.id, scope.resource.storage
+        page = await registry.store.first(tenant, resource, namespace=scope.namespace, limit=limit)
     items = await in_version(registry, scope, page.records)
     if not page.more:
         return Listing(items, page.at)

@@ -240,6 +240,11 @@ class Reader(Protocol):
         Otherwise exactly the state at that resourceVersion: Compacted below the floor, TooLarge
         above the head. after: (namespace, name) that the last page ended with."""
 
+    async def first(
+        self, tenant: int, resource: GroupResource, *, namespace: str = "", limit: int
+    ) -> Page:
+        """As `list` of now, sooner where there are very many."""
+
     def snapshot(
         self, tenant: int, resource: GroupResource
     ) -> AsyncGenerator[tuple[int, Sequence[Record]], None]:

@@ -117,10 +117,28 @@ class PostgresReader:
         parameters |= {"namespace": storable(namespace), "at": at, "limit": limit}
         if after is not None:
             parameters |= {"after_namespace": storable(after[0]), "after_name": storable(after[1])}
+        return await self._page(tenant, resource, statement, parameters)
+
+    async def first(
+        self, tenant: int, resource: GroupResource, *, namespace: str = "", limit: int
+    ) -> Page:
+        parameters = {
+            "tenant": tenant,
+            "group": resource.group,
+            "resource": resource.resource,
+            "namespace": storable(namespace),
+            "at": 0,
+            "limit": limit,
+        }
+        return await self._page(tenant, resource, statements.FIRST, parameters)
+
+    async def _page(
+        self, tenant: int, resource: GroupResource, statement: str, parameters: Mapping[str, Any]
+    ) -> Page:
         rows = await self.database.rows_within(tenant, statement, parameters)
         if not rows:
             raise TenantGone(f"tenant {tenant} is gone")
-        head, floor, keys = rows[0][:3]
+        (head, floor, keys), at = rows[0][:3], parameters["at"]
         if at and at < floor:
             raise Compacted(floor)
         if at > head:

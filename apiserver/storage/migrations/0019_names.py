@@ -1,4 +1,5 @@
-"""Objects by a part of their names (pp_names), and searches that gather in memory (pp_search)."""
+"""Objects by a part of their names (pp_names), first pages of long lists (pp_first), and searches
+that gather in memory (pp_search)."""
 
 from typing import ClassVar
 
@@ -10,7 +11,7 @@ from apiserver.storage import sql
 class Migration(migrations.Migration):
     dependencies: ClassVar = [("storage", "0018_certificate_ends")]
 
-    functions: ClassVar = "16f583c02bae3d15"
+    functions: ClassVar = "d0d30ec28c4e607a"
     """sql.digest() of what this migration was made for."""
 
     operations: ClassVar = [sql.functions()]

@@ -120,7 +120,7 @@ CREATE OR REPLACE FUNCTION pp_search(
     p_place_groups text[], p_place_resources text[], p_place_namespaces text[],
     p_after text[], p_limit bigint, p_walk bigint, p_most bigint, p_easy text
 ) RETURNS TABLE (api_group text, resource text, namespace text, name text)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET work_mem = '32MB' AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     v_query tsquery := p_query::tsquery;
     v_gin tsquery := v_query;
@@ -131,7 +131,7 @@ DECLARE
     v_found bigint;
 BEGIN
     PERFORM set_config('polyplane.tenant', p_tenant::text, true), set_config('jit', 'off', true),
-        set_config('enable_seqscan', 'off', true);
+        set_config('enable_seqscan', 'off', true), set_config('work_mem', '32MB', true);
     LOOP
         PERFORM set_config('enable_bitmapscan', 'off', true),
             set_config('enable_indexscan', 'on', true);
