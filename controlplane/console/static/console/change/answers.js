@@ -28,25 +28,25 @@ export function answers(bench, refusal, mine) {
 
 /** Each field with who owns it, to be taken over or left. */
 function conflict(bench, { fields }, mine) {
-  const choices = new Choices(fields);
-  const done = () => {
+  const choices = new Choices(fields, () => {
     const left = fields.filter((f) => choices.get(f) === "leave");
     let object = mine;
     for (const { path } of left) object = bench.task.leave(object, path);
     if (left.length) bench.put(object);
     return bench.review(left.length < fields.length);
-  };
+  });
   const rows = fields.map((f, at) => h("tr", {},
     h("td", {}, field(f.path)),
     h("td", {}, h("code", {}, brief(get(bench.shown(bench.task.live), f.path)))),
     h("td", {}, h("code", {}, brief(get(bench.shown(mine), f.path)))),
     h("td", {}, f.managers.map((m) => h("span", { class: "badge" }, named(m)))),
-    h("td", {}, choices.radio(at, "take", "Take over"), choices.radio(at, "leave", "Leave"))));
+    h("td", {}, choices.offer(at, "take", "Take over"), choices.offer(at, "leave", "Leave"))));
   const heads = ["Field", "Now", "Yours", "Owned by", ""].map((text) => h("th", {}, text));
   return [
-    h("p", {}, "Taking a field over sets your value and makes it this manager's; leaving it drops your change of it."),
+    h("p", {}, "Taking a field over sets your value and makes it this manager's; leaving it drops your change of it. "
+      + "Whoever applies a field that is taken over is told of the conflict next time, or sets it back by force."),
     h("table", { class: "conflicts" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows)),
-    choices.buttons(done, [["take", "Take all over"], ["leave", "Leave all"]]),
+    choices.buttons([["take", "Take all over"], ["leave", "Leave all"]]),
   ];
 }
 
@@ -55,16 +55,29 @@ function named({ manager, operation, subresource, apiVersion }) {
   return `${manager} (${[how, subresource].filter(Boolean).join(", ")})`;
 }
 
-/** One choice for each of some things; none is made beforehand. */
+/** One choice for each of some things; none is made beforehand. Once all are made, and it has been
+    said, `done` goes on; a single one goes on as it is made. */
 class Choices {
-  constructor(keys) {
-    this.keys = keys;
+  constructor(keys, done) {
+    Object.assign(this, { keys, done });
     this.made = new Map();
     this.inputs = [];
   }
 
   get(key) {
     return this.made.get(key);
+  }
+
+  offer(at, value, text) {
+    return this.keys.length > 1 ? this.radio(at, value, text) : this.only(value, text);
+  }
+
+  only(value, text) {
+    const onclick = () => {
+      this.made.set(this.keys[0], value);
+      return this.done();
+    };
+    return h("button", { type: "button", class: "button", value, onclick }, text);
   }
 
   radio(at, value, text) {
@@ -83,12 +96,12 @@ class Choices {
     }
   }
 
-  /** Goes on once every choice is made; values: [[value, text]] for a choice of all. */
-  buttons(done, values) {
+  /** values: [[value, text]] for a choice of all. */
+  buttons(values) {
+    if (this.keys.length === 1) return null;
     this.go = h("button", { type: "button", class: "button primary", id: "settle", disabled: true,
-      onclick: done }, "Review with these choices");
-    const all = this.keys.length > 1 ? values : [];
-    return h("div", { class: "buttons" }, this.go, all.map(([value, text]) => h("button",
+      onclick: this.done }, "Review with these choices");
+    return h("div", { class: "buttons" }, this.go, values.map(([value, text]) => h("button",
       { type: "button", class: "button", onclick: () => this.all(value) }, text)));
   }
 
@@ -122,24 +135,23 @@ export function rebased(bench, { object, conflicts }) {
       h("p", {}, "Your changes now stand on the version that is stored. Nothing was in the way.")));
     return;
   }
-  const choices = new Choices(conflicts);
-  const done = () => {
+  const choices = new Choices(conflicts, () => {
     let settled = object;
     for (const c of conflicts) settled = settle(settled, c, choices.get(c));
     bench.put(settled);
     bench.say();
     return bench.review();
-  };
+  });
   const hidden = isSecret(object);
   const rows = conflicts.map((c, at) => h("tr", {},
     h("td", {}, field(c.path)),
     ["base", "theirs", "mine"].map((which) => h("td", {}, h("code", {}, hidden && c[which] !== undefined ? "(hidden)" : brief(c[which])))),
-    h("td", {}, choices.radio(at, "theirs", "Theirs"), choices.radio(at, "mine", "Mine"))));
+    h("td", {}, choices.offer(at, "theirs", "Theirs"), choices.offer(at, "mine", "Mine"))));
   const heads = ["Field", "When you opened it", "Theirs", "Yours", ""].map((text) => h("th", {}, text));
   bench.say(h("div", { class: "failure refusal rebased", role: "alert" },
     h("h2", {}, "Both of you changed these fields"),
     h("table", { class: "conflicts" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows)),
-    choices.buttons(done, [["theirs", "All theirs"], ["mine", "All mine"]])));
+    choices.buttons([["theirs", "All theirs"], ["mine", "All mine"]])));
 }
 
 /** Every field that the server named, which leads to its line. */

@@ -8,11 +8,12 @@ import { address, remember } from "../../lib/router.js";
 import { age } from "../../lib/time.js";
 import { many } from "../../lib/units.js";
 
+const ANY = "0";
 const SPANS = [
-  ["0", "any time"],
-  ["5", "5 minutes"],
-  ["60", "an hour"],
-  ["1440", "a day"],
+  [ANY, "for any time"],
+  ["5", "for more than 5 minutes"],
+  ["60", "for more than an hour"],
+  ["1440", "for more than a day"],
 ];
 const USUAL = "5";
 
@@ -22,14 +23,14 @@ export function stuckObjects(query, signal) {
   const chosen = SPANS.some(([minutes]) => minutes === query.get("stuck"));
   const span = h(
     "select",
-    { "aria-label": "Waiting for longer than", onchange: () => choose() },
+    { "aria-label": "Being deleted", onchange: () => choose() },
     SPANS.map(([minutes, text]) => h("option", { value: minutes }, text)),
   );
   span.value = chosen ? query.get("stuck") : USUAL;
   const found = h("div", { "aria-live": "polite" });
   const draw = async () => {
     const minutes = span.value;
-    const drawn = await fact("/stuck", { minutes }, signal).then(shown).catch(failure);
+    const drawn = await look(minutes, signal).catch(failure);
     // an answer to what was chosen before may come last
     if (!signal.aborted && span.value === minutes) replace(found, drawn);
   };
@@ -39,15 +40,24 @@ export function stuckObjects(query, signal) {
   }
   const root = panel(
     "Stuck deletions",
-    h("p", {}, h("label", {}, "Being deleted for longer than ", span)),
+    h("p", {}, h("label", {}, "Being deleted ", span)),
     found,
   );
   return { root, draw };
 }
 
+/** What has been waiting for so long; where there is nothing, what has been for less: most of that
+ *  goes by itself, but whoever has just seen something hang is told that it was seen. */
+async function look(minutes, signal) {
+  const found = await fact("/stuck", { minutes }, signal);
+  if (found.items.length) return shown(found);
+  const younger = minutes === ANY ? found : await fact("/stuck", { minutes: ANY }, signal);
+  if (!younger.items.length) return h("p", { class: "muted" }, "Nothing is being deleted.");
+  return [h("p", { class: "muted" }, "Nothing has been for so long. For less:"), shown(younger)];
+}
+
 function shown({ tenants, items }) {
   const total = tenants.reduce((sum, one) => sum + one.objects, 0);
-  if (!total) return h("p", { class: "muted" }, "Nothing is stuck.");
   return [
     h(
       "p",
