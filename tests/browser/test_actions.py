@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -192,6 +193,11 @@ def test_scaling_warns_of_who_scales_as_well(changes: Changes) -> None:
 def test_a_namespace_is_deleted_once_its_name_is_typed(changes: Changes) -> None:
     console = changes.console
     make(console, "/api/v1/namespaces", "going")
+    make(console, "/api/v1/namespaces/going/configmaps", "goes-along")
+    console.open("/t/demo/core/namespaces/-/going?tab=owners")
+    console.see("What it holds")
+    link = console.browser.find_element(By.LINK_TEXT, "ConfigMap")
+    assert str(link.get_attribute("href")).endswith("/core/configmaps?namespace=going")
     console.open("/t/demo/core/namespaces")
     changes.select("going")
     changes.press("delete")
@@ -200,7 +206,8 @@ def test_a_namespace_is_deleted_once_its_name_is_typed(changes: Changes) -> None
     typed.send_keys("goin")
     assert not console.one("#perform").is_enabled()
     typed.send_keys("g")
-    console.one("dialog input[value=Foreground]").click()
+    console.until(lambda: re.search(r"deleted, too: .*[12] ConfigMap", console.text()))
+    assert not console.all("dialog input[value=Orphan]"), "it would spare nothing"
     changes.perform()
     path = "/clusters/demo/api/v1/namespaces/going"
 

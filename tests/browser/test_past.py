@@ -274,9 +274,44 @@ def audited(console: Console, path: str) -> list[Any]:
     return items
 
 
+def test_a_moment_is_typed_as_people_write_it(console: Console, site: Installation) -> None:
+    made(site, MAPS, "typed")
+    console.open(PAST)
+    console.see("ConfigMap typed")
+    field = console.one("[name=at]")
+    field.send_keys("1s", Keys.ENTER)
+    console.until(lambda: str(field.get_attribute("value")).endswith("Z"))
+    assert "at=20" in console.browser.current_url, "the address means the same tomorrow"
+
+
+def test_an_object_whose_namespace_has_gone_leads_to_it(
+    console: Console, site: Installation
+) -> None:
+    made(site, f"{CORE}/namespaces", "past-gone")
+    inside = f"{CORE}/namespaces/past-gone/configmaps"
+    made(site, inside, "went-along")
+    gone(site, f"{CORE}/namespaces", "past-gone")
+    eventually(lambda: site.request("GET", f"{CORE}/namespaces/past-gone")[0] == 404)
+    console.open("/t/demo/deleted?namespace=past-gone")
+    way_back(console, "went-along").click()
+    console.see("It comes back to its namespace: undelete past-gone first.")
+    console.browser.find_element(By.LINK_TEXT, "past-gone").click()
+    console.see("DELETED")
+    assert not console.all("dialog")
+    console.one("tr[data-revision] .restore").click()
+    console.one("dialog button[type=submit]").click()
+    console.see("past-gone is back.")
+    console.see("which made it")
+    console.open("/t/demo/deleted?namespace=past-gone")
+    way_back(console, "went-along").click()
+    console.one("dialog button[type=submit]").click()
+    eventually(lambda: site.request("GET", f"{inside}/went-along")[0] == 200)
+    console.complaints()  # the 404 of the first dry run
+
+
 def test_what_cannot_be_asked_is_said(console: Console) -> None:
-    console.open(f"{PAST}&at=yesterday")
-    console.see("asOf is a time or a resourceVersion")
+    console.open(f"{PAST}&at=noonish")
+    console.see("noonish is no time: write 14:05, yesterday, 2h")
     console.open(f"{PAST}&resource=unheardof")
     console.see("the server doesn't have a resource type")
     console.complaints()  # 400s
