@@ -1,6 +1,7 @@
 /* What one can do after the server has refused an edit. */
 
 import { h } from "../lib/dom.js";
+import { address } from "../lib/router.js";
 import { brief, field } from "./difference.js";
 import { get } from "./paths.js";
 import { settle } from "./rebase.js";
@@ -13,6 +14,7 @@ const TITLES = {
   stale: "It has changed since you opened it",
   gone: "It is not there any more",
   exists: "There is one of this name already",
+  full: "A quota is used up",
   forbidden: "You may not do this",
   invalid: "The server does not take it",
   refused: "The server refused it",
@@ -20,7 +22,7 @@ const TITLES = {
 
 /** The panel about a Refusal. bench: the Workbench; mine: the object that was refused. */
 export function answers(bench, refusal, mine) {
-  const ways = { conflict: conflict, stale: stale, invalid: invalid }[refusal.kind];
+  const ways = { conflict: conflict, stale: stale, full: full, invalid: invalid }[refusal.kind];
   return h("div", { class: `failure refusal ${refusal.kind}`, role: "alert" },
     h("h2", {}, TITLES[refusal.kind]),
     ways ? ways(bench, refusal, mine) : h("p", { class: "said" }, refusal.message));
@@ -152,6 +154,14 @@ export function rebased(bench, { object, conflicts }) {
     h("h2", {}, "Both of you changed these fields"),
     h("table", { class: "conflicts" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows)),
     choices.buttons([["theirs", "All theirs"], ["mine", "All mine"]])));
+}
+
+/** Of the tenant or of one of its namespaces; the dry run stores nothing, and so fills none. */
+function full({ task: { tenant } }, { message }) {
+  const ofTenant = message.includes("exceeded quota: tenant ");
+  const page = ofTenant ? address("tenants", tenant) : address("t", tenant, "core", "resourcequotas");
+  const where = ofTenant ? `Tenant ${tenant}: its use and its quotas` : "The resource quotas of the tenant";
+  return [h("p", { class: "said" }, message), h("p", {}, h("a", { href: page }, where))];
 }
 
 /** Every field that the server named, which leads to its line. */

@@ -2,7 +2,7 @@
 
 import { failure, open } from "../lib/dialog.js";
 import { h, replace } from "../lib/dom.js";
-import { target } from "../lib/entries.js";
+import { target, verbOf } from "../lib/entries.js";
 import { fact } from "../lib/facts.js";
 import { EXAMPLES, instantOf } from "../lib/instants.js";
 import { button, table } from "../lib/plain.js";
@@ -49,7 +49,7 @@ export default async function view({ root, query, signal }) {
 const COLUMNS = [
   ["When", (row) => [exact(Date.parse(row.at)), " ", h("span", { class: "muted" }, age(row.at), " ago")]],
   ["User", (row) => (row.as ? `${row.user} as ${row.as}` : row.user)],
-  ["Verb", (row) => row.verb],
+  ["Verb", verbOf],
   ["What", target],
   ["Code", (row) => h("span", { class: row.code >= 400 ? "bad" : "good" }, String(row.code))],
   ["Tenant", (row) => row.tenant],
