@@ -11,6 +11,7 @@ from selenium.webdriver.common.by import By
 
 from tests.support.consolebrowser import Console
 from tests.support.consolechanges import Changes, get
+from tests.support.installation import eventually
 
 MAPS = "/api/v1/namespaces/shop/configmaps"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/shop/deployments"
@@ -216,6 +217,35 @@ def test_a_namespace_is_deleted_once_its_name_is_typed(changes: Changes) -> None
         return status == 404 or "deletionTimestamp" in answer["metadata"]
 
     console.until(going)
+
+
+def test_an_object_whose_namespace_has_gone_leads_to_it(console: Console) -> None:
+    inside = "/api/v1/namespaces/went/configmaps"
+    site = console.installation
+    make(console, "/api/v1/namespaces", "went")
+    make(console, inside, "went-along")
+    assert site.request("DELETE", "/clusters/demo/api/v1/namespaces/went")[0] == 200
+    eventually(lambda: site.request("GET", "/clusters/demo/api/v1/namespaces/went")[0] == 404)
+    undelete(console, "went-along")
+    console.see("It comes back to its namespace: undelete went first.")
+    console.browser.find_element(By.LINK_TEXT, "went").click()
+    console.see("DELETED")
+    assert not console.all("dialog")
+    console.one("tr[data-revision] .restore").click()
+    console.one("dialog button[type=submit]").click()
+    console.see("went is back.")
+    console.see("which made it")
+    undelete(console, "went-along")
+    console.one("dialog button[type=submit]").click()
+    eventually(lambda: site.request("GET", f"/clusters/demo{inside}/went-along")[0] == 200)
+    console.complaints()  # the 404 of the first dry run
+
+
+def undelete(console: Console, name: str) -> None:
+    """From the list of what was deleted, as far as the dry run."""
+    console.open("/t/demo/deleted?namespace=went")
+    path = f"//main//tr[contains(., '{name}')]//button"
+    console.until(lambda: console.browser.find_elements(By.XPATH, path))[0].click()
 
 
 def test_a_viewer_has_nothing_to_press_and_is_refused_by_the_server(

@@ -284,31 +284,6 @@ def test_a_moment_is_typed_as_people_write_it(console: Console, site: Installati
     assert "at=20" in console.browser.current_url, "the address means the same tomorrow"
 
 
-def test_an_object_whose_namespace_has_gone_leads_to_it(
-    console: Console, site: Installation
-) -> None:
-    made(site, f"{CORE}/namespaces", "past-gone")
-    inside = f"{CORE}/namespaces/past-gone/configmaps"
-    made(site, inside, "went-along")
-    gone(site, f"{CORE}/namespaces", "past-gone")
-    eventually(lambda: site.request("GET", f"{CORE}/namespaces/past-gone")[0] == 404)
-    console.open("/t/demo/deleted?namespace=past-gone")
-    way_back(console, "went-along").click()
-    console.see("It comes back to its namespace: undelete past-gone first.")
-    console.browser.find_element(By.LINK_TEXT, "past-gone").click()
-    console.see("DELETED")
-    assert not console.all("dialog")
-    console.one("tr[data-revision] .restore").click()
-    console.one("dialog button[type=submit]").click()
-    console.see("past-gone is back.")
-    console.see("which made it")
-    console.open("/t/demo/deleted?namespace=past-gone")
-    way_back(console, "went-along").click()
-    console.one("dialog button[type=submit]").click()
-    eventually(lambda: site.request("GET", f"{inside}/went-along")[0] == 200)
-    console.complaints()  # the 404 of the first dry run
-
-
 def test_what_cannot_be_asked_is_said(console: Console) -> None:
     console.open(f"{PAST}&at=noonish")
     console.see("noonish is no time: write 14:05, yesterday, 2h")

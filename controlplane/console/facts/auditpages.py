@@ -117,7 +117,7 @@ def described(row: AuditEntry, names: dict[int, str]) -> Answer:
 
 
 def _restored(row: AuditEntry) -> str:
-    """ "rollback of 265": what a create was that made no new object, by its own address; else ""."""
+    """What a create was that restored an object ("rollback of 265"), by its address; else ""."""
     found = _RESTORE.match(row.data.get("requestURI") or "")
     return f"{found[2]} of {found[1]}" if found else ""
 
