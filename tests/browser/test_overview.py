@@ -37,8 +37,8 @@ def test_what_waits_for_its_end_is_shown_and_leads_to_why(
 ) -> None:
     console.open("/")
     console.see("Stuck deletions")
-    console.see("Nothing has been for so long. For less:")
-    assert "configmaps/overview/waiting" in console.text(), "it is told all the same"
+    console.see("Nothing has been for so long.")
+    assert "configmaps/overview/waiting" in console.text(), "it is told all the same, for less"
     Select(console.one("[aria-label='Being deleted']")).select_by_visible_text("for any time")
     console.gone("Nothing has been for so long.")
     console.see("configmaps/overview/waiting")

@@ -42,7 +42,7 @@ function conflict(bench, { fields }, mine) {
     h("td", {}, h("code", {}, brief(get(bench.shown(bench.task.live), f.path)))),
     h("td", {}, h("code", {}, brief(get(bench.shown(mine), f.path)))),
     h("td", {}, f.managers.map((m) => h("span", { class: "badge" }, named(m)))),
-    h("td", {}, choices.offer(at, "take", "Take over"), choices.offer(at, "leave", "Leave"))));
+    h("td", {}, choices.offer(at, "take", "Take over"), " ", choices.offer(at, "leave", "Leave"))));
   const heads = ["Field", "Now", "Yours", "Owned by", ""].map((text) => h("th", {}, text));
   return [
     h("p", {}, "Taking a field over sets your value and makes it this manager's; leaving it drops your change of it. "
@@ -148,7 +148,7 @@ export function rebased(bench, { object, conflicts }) {
   const rows = conflicts.map((c, at) => h("tr", {},
     h("td", {}, field(c.path)),
     ["base", "theirs", "mine"].map((which) => h("td", {}, h("code", {}, hidden && c[which] !== undefined ? "(hidden)" : brief(c[which])))),
-    h("td", {}, choices.offer(at, "theirs", "Theirs"), choices.offer(at, "mine", "Mine"))));
+    h("td", {}, choices.offer(at, "theirs", "Theirs"), " ", choices.offer(at, "mine", "Mine"))));
   const heads = ["Field", "When you opened it", "Theirs", "Yours", ""].map((text) => h("th", {}, text));
   bench.say(h("div", { class: "failure refusal rebased", role: "alert" },
     h("h2", {}, "Both of you changed these fields"),

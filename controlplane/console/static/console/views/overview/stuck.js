@@ -6,7 +6,7 @@ import { fact } from "../../lib/facts.js";
 import { panel, table } from "../../lib/plain.js";
 import { address, remember } from "../../lib/router.js";
 import { age } from "../../lib/time.js";
-import { many } from "../../lib/units.js";
+import { many, number } from "../../lib/units.js";
 
 const ANY = "0";
 const SPANS = [
@@ -16,6 +16,7 @@ const SPANS = [
   ["1440", "for more than a day"],
 ];
 const USUAL = "5";
+const FEW = 10; // of what has been for less that are shown
 
 /** A panel (`root`), and what fills it (`draw`); `query` of the address may say for how long ("stuck",
  *  minutes). */
@@ -46,23 +47,33 @@ export function stuckObjects(query, signal) {
   return { root, draw };
 }
 
-/** What has been waiting for so long; where there is nothing, what has been for less: most of that
- *  goes by itself, but whoever has just seen something hang is told that it was seen. */
+/** What has been waiting for so long, and the oldest of what has been for less: most of that goes by
+ *  itself, but whoever has just seen something hang is told that it was seen. */
 async function look(minutes, signal) {
   const found = await fact("/stuck", { minutes }, signal);
-  if (found.items.length) return shown(found);
-  const younger = minutes === ANY ? found : await fact("/stuck", { minutes: ANY }, signal);
-  if (!younger.items.length) return h("p", { class: "muted" }, "Nothing is being deleted.");
-  return [h("p", { class: "muted" }, "Nothing has been for so long. For less:"), shown(younger)];
+  const all = minutes === ANY ? found : await fact("/stuck", { minutes: ANY }, signal);
+  if (!all.items.length) return h("p", { class: "muted" }, "Nothing is being deleted.");
+  const { length } = found.items;
+  const rest = total(all) - total(found);
+  const younger = rest > 0 ? all.items.slice(length, length + FEW) : []; // both lists are oldest first
+  return [
+    length ? shown(found) : h("p", { class: "muted" }, "Nothing has been for so long."),
+    younger.length ? [h("p", { class: "muted" }, "For less:"), table(COLUMNS, younger)] : null,
+    rest > younger.length ? h("p", { class: "muted" }, `And ${number(rest - younger.length)} more for less.`) : null,
+  ];
 }
 
-function shown({ tenants, items }) {
-  const total = tenants.reduce((sum, one) => sum + one.objects, 0);
+function total({ tenants }) {
+  return tenants.reduce((sum, one) => sum + one.objects, 0);
+}
+
+function shown(found) {
+  const { tenants, items } = found;
   return [
     h(
       "p",
       {},
-      `${many(total, "object")}: `,
+      `${many(total(found), "object")}: `,
       tenants.map((one, at) => [
         at ? ", " : "",
         h("a", { href: `${address("t", one.tenant)}/` }, one.tenant),
@@ -70,7 +81,7 @@ function shown({ tenants, items }) {
       ]),
     ),
     table(COLUMNS, items),
-    total > items.length ? h("p", { class: "muted" }, `The oldest ${items.length}.`) : null,
+    total(found) > items.length ? h("p", { class: "muted" }, `The oldest ${items.length}.`) : null,
   ];
 }
 
