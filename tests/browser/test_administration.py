@@ -36,11 +36,19 @@ def test_tenants_show_their_use_and_quotas_can_be_changed(console: Console) -> N
     console.see("Bytes written this hour")
     _picture(console, "tenant")
     console.one(".toolbar button").click()
+    field = console.one("dialog input[name=logBytes]")
+    assert field.get_attribute("placeholder") == "8.0 GiB", "what holds while it is empty"
     console.one("dialog input[name=objects]").send_keys("4321")
+    field.send_keys("two")
+    console.one("dialog button[type=submit]").click()
+    console.see("Bytes of history: two is no whole number like 500, 20k or 2Gi")
+    field.clear()
+    field.send_keys("2 GiB")
     console.one("dialog button[type=submit]").click()
     console.see("4,321")
     assert console.installation.request("GET", f"{TENANTS}/demo")[1]["spec"]["quotas"] == {
-        "objects": 4321
+        "objects": 4321,
+        "logBytes": 2**31,
     }
 
 

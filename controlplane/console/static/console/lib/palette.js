@@ -14,8 +14,8 @@ const FEW = 15; // objects of each sort
 const PAUSE = 150; // milliseconds without a key before the server is asked
 const WORDS_ONLY = "only the beginnings of words count, of names, labels, annotations and values";
 const ACTIONS = [
-  ["Overview", "/"],
-  ["Tenants", "/tenants"],
+  ["Overview: near a quota, stuck deletions, newest changes", "/"],
+  ["Tenants: use and quotas, tokens, a new one", "/tenants"],
   ["Audit log", "/audit"],
   ["Sessions and tokens of all accounts", "/sessions"],
   ["System", "/system"],
@@ -31,7 +31,7 @@ const DEEDS = [
 const MAKING = /^(?:new|create)\s+(\S+)$/i;
 
 const OF_TENANT = [
-  ["Access: who may do what", "access"],
+  ["Access: who may do what, give access", "access"],
   ["Definitions: versions, conditions, users", "crds"],
   ["Admission: policies, webhooks, try-out", "admission"],
   ["Past: what there was as of a time", "past"],

@@ -2,13 +2,15 @@
 
 import { failure, open } from "../lib/dialog.js";
 import { h, replace } from "../lib/dom.js";
-import { target } from "../lib/entries.js";
+import { target, verbOf } from "../lib/entries.js";
 import { fact } from "../lib/facts.js";
+import { EXAMPLES, instantOf } from "../lib/instants.js";
 import { button, table } from "../lib/plain.js";
 import { remember } from "../lib/router.js";
 import { age, exact } from "../lib/time.js";
 
 const FIELDS = ["tenant", "user", "verb", "group", "resource", "namespace", "name", "code", "auditID", "since", "until"];
+const TIMES = ["since", "until"];
 const SHOWN = [["", "what was done"], ["all", "all entries"]];
 const LEFT_OUT = "Questions, dry runs and the server's own status writes and leases are left out.";
 const NOT_KEPT = "Of a request there is an entry where the audit policy keeps one.";
@@ -16,13 +18,14 @@ const NOTHING = "Nothing was found in that time (without one: the last day).";
 
 export default async function view({ root, query, signal }) {
   const found = h("div", { class: "rows" });
-  const inputs = FIELDS.map((name) => h("input", { type: "text", name, placeholder: name, "aria-label": name, value: query.get(name) ?? "", size: "11" }));
+  const inputs = FIELDS.map((name) => h("input", { type: "text", name, placeholder: name, "aria-label": name, title: TIMES.includes(name) ? EXAMPLES : null, value: query.get(name) ?? "", size: "11" }));
   const show = h("select", { name: "show", "aria-label": "Which entries", title: LEFT_OUT, onchange: () => search() },
     SHOWN.map(([value, text]) => h("option", { value }, text)));
   show.value = query.get("show") === "all" ? "all" : "";
   const search = async (event) => {
     event?.preventDefault();
     const asked = Object.fromEntries([...inputs, show].map((input) => [input.name, input.value.trim()]));
+    for (const name of TIMES) asked[name] = instantOf(asked[name]) ?? asked[name];
     remember(asked);
     try {
       const { items, more } = await fact("/audit", { ...asked, limit: "200" }, signal);
@@ -46,7 +49,7 @@ export default async function view({ root, query, signal }) {
 const COLUMNS = [
   ["When", (row) => [exact(Date.parse(row.at)), " ", h("span", { class: "muted" }, age(row.at), " ago")]],
   ["User", (row) => (row.as ? `${row.user} as ${row.as}` : row.user)],
-  ["Verb", (row) => row.verb],
+  ["Verb", verbOf],
   ["What", target],
   ["Code", (row) => h("span", { class: row.code >= 400 ? "bad" : "good" }, String(row.code))],
   ["Tenant", (row) => row.tenant],

@@ -4,6 +4,7 @@ import { failure } from "../lib/dialog.js";
 import { groupPart, resources } from "../lib/discovery.js";
 import { h, replace } from "../lib/dom.js";
 import { fullName } from "../lib/kinds.js";
+import { EXAMPLES, instantOf } from "../lib/instants.js";
 import { CHOICES, isVersion, momentOf, told } from "../lib/moments.js";
 import { button, table } from "../lib/plain.js";
 import { address } from "../lib/router.js";
@@ -14,7 +15,7 @@ import { askedBy, askingForm, field, heading, leftOut, listsOf, Turns } from "./
 import * as reach from "./past/reach.js";
 import { State } from "./past/state.js";
 
-const EXAMPLE = "A time (2026-01-31T14:05:00Z) or a resourceVersion; empty: the present.";
+const EXAMPLE = `${EXAMPLES}, or a resourceVersion; empty: the present.`;
 
 export default async function past(context) {
   const [all] = await Promise.all([resources(context.tenant), styled()]);
@@ -86,8 +87,10 @@ class Past {
   // --- what there was ---------------------------------------------------------------------------
   async ask() {
     const signal = this.turns.next();
+    const isMoment = this.understand();
     const asked = askedBy(this.form);
     this.press(asked.at);
+    if (!isMoment) return this.doubt(asked.at);
     replace(this.said, "Asking…");
     replace(this.foot);
     try {
@@ -102,6 +105,21 @@ class Past {
       replace(this.said);
       replace(this.found, failure(error));
     }
+  }
+
+  /** What was typed becomes a moment as the API takes it; false where it means none. */
+  understand() {
+    const input = this.at.querySelector("input");
+    const typed = input.value.trim();
+    if (!typed || isVersion(typed)) return true;
+    const at = instantOf(typed);
+    if (at) input.value = at;
+    return Boolean(at);
+  }
+
+  doubt(typed) {
+    [this.said, this.foot].forEach((element) => replace(element));
+    replace(this.found, failure(new Error(`${typed} is no time: write ${EXAMPLES}, or a resourceVersion.`)));
   }
 
   /** It moves on: superseded versions go. */
