@@ -15,6 +15,7 @@ import random
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from functools import partial
+from typing import Protocol
 
 from channels.generic.http import AsyncHttpConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
@@ -56,6 +57,31 @@ LAST_BOOKMARK = 2.0
 
 def _nothing() -> None:
     return None
+
+
+def _too_old(version: str, error: Compacted) -> Expired:
+    return Expired(f"too old resource version: {version} ({error.floor})")
+
+
+class Batches(Protocol):
+    """What is sent to whoever watches. listed: see `Stream`."""
+
+    listed: Callable[[], None]
+
+    def batches(self) -> AsyncGenerator[list[bytes], None]: ...
+
+
+class Refusal:
+    """A watch that ends as it begins. What stands against it once its options have been read is
+    told in the stream, as an event (k8s.io/apiserver ``storage/cacher/cacher.go``, newErrWatcher):
+    clients begin anew without taking it for a failure."""
+
+    def __init__(self, frame: bytes) -> None:
+        self.listed: Callable[[], None] = _nothing
+        self._frame = frame
+
+    async def batches(self) -> AsyncGenerator[list[bytes], None]:
+        yield [self._frame]
 
 
 class Stream:
@@ -101,11 +127,7 @@ class Stream:
             async for frames in self._changes(subscription):
                 yield frames
         except Compacted as e:
-            yield [
-                self._frames.error(
-                    Expired(f"too old resource version: {subscription.position()} ({e.floor})")
-                )
-            ]
+            yield [self._frames.error(_too_old(str(subscription.position()), e))]
         except TooSlow as e:
             log.info("watch of %s dropped: %s", self._scope.resource.resource, e)
         except (WatchClosed, Unencodable):
@@ -156,7 +178,7 @@ class Stream:
 
 async def open_stream(
     server: Server, request: ApiRequest, scope: Scope, options: ListOptions, selection: Selection
-) -> tuple[Stream, str]:
+) -> tuple[Batches, str]:
     """(stream, its Content-Type). Raises ApiError before anything is sent."""
     accept = request.header(b"accept")
     if scope.resource.has_routes:
@@ -173,10 +195,14 @@ async def open_stream(
     # spread, not secrecy
     timeout = float(options.timeout_seconds or 0)
     timeout = timeout or MIN_TIMEOUT * random.uniform(1, 2)  # noqa: S311
-    source = await watching.watch(server.registry, scope, options, selection)
+    frames = Frames(server.registry, scope, kind, include)
+    try:
+        source = await watching.watch(server.registry, scope, options, selection)
+    except Compacted as e:
+        auditing.started(server, request)
+        return Refusal(frames.error(_too_old(options.resource_version, e))), kind.stream_type
     auditing.started(server, request)
     right = Right(request.tenant.name, request.tenant.id, request.secret)
-    frames = Frames(server.registry, scope, kind, include)
     begun = partial(fairness.leave, request)
     return Stream(server, scope, frames, source, timeout, right, begun), kind.stream_type
 
@@ -185,7 +211,7 @@ class WatchConsumer(AsyncHttpConsumer):  # type: ignore[misc]  # Channels has no
     """Sends a Stream as chunked HTTP."""
 
     def __init__(
-        self, stream: Stream, request: ApiRequest, content_type: str, outlet: Outlet
+        self, stream: Batches, request: ApiRequest, content_type: str, outlet: Outlet
     ) -> None:
         super().__init__()
         self._stream, self._request, self._content_type, self._outlet = (
@@ -278,7 +304,7 @@ async def serve_watch(
 class WatchSocket(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels has no types
     """Sends a Stream as WebSocket messages, one event each."""
 
-    def __init__(self, stream: Stream, protocol: str | None) -> None:
+    def __init__(self, stream: Batches, protocol: str | None) -> None:
         super().__init__()
         self._stream, self._protocol = stream, protocol
         self._writing: asyncio.Task[None] | None = None

@@ -343,12 +343,10 @@ async def past_page(
             return await registry.store.list(
                 tenant, resource, namespace=scope.namespace, at=at, after=after, limit=limit
             )
-    except Compacted as e:
+    except Compacted:
         if not first:
             raise TooOld from None
-        raise Expired(
-            f"The resourceVersion for the provided list is too old. ({at} is below {e.floor})"
-        ) from None
+        raise Expired("The resourceVersion for the provided list is too old.") from None
 
 
 def seen(registry: Registry, scope: Scope, state: State) -> tuple[Labels, Fields]:

@@ -22,6 +22,7 @@ from apiserver.registry.selection import Selection
 from apiserver.registry.sifting import Chooser, Events, FilteredEvents
 from apiserver.registry.translate import storage_errors
 from apiserver.registry.versions import Conversions
+from apiserver.storage.errors import Compacted
 from apiserver.watch.entry import Fields, Labels, Predicate
 from apiserver.watch.subscription import Subscription
 
@@ -44,7 +45,7 @@ async def watch(
     registry: Registry, scope: Scope, options: ListOptions, selection: Selection
 ) -> Watching:
     """Raises Invalid for options that do not go together and for a filter that does not fit the
-    schema, PlainError for a version that is no number, Expired (410)."""
+    schema, PlainError for a version that is no number, Compacted."""
     options.validate(watch=True)
     asked = await questions.parse(scope, options) if options.filter else None
     rv = options.resource_version
@@ -58,7 +59,7 @@ async def watch(
     events = _events(registry, scope, predicate, choosers(selection, asked))
     if scope.resource.webhook is not None:
         predicate, selector = None, _EVERYTHING
-    with storage_errors(scope, requested=version):
+    with storage_errors(scope, requested=version, passing=(Compacted,)):
         after = version if rv else None
         if options.send_initial_events is False and not version:
             known = await registry.watches.fresh(scope.tenant.id, scope.resource.storage)
