@@ -29,11 +29,6 @@ DECODED = 20
 _json = attrgetter("json")
 
 
-def _prefix(entry: Entry) -> str:
-    """The first half of what entries are ordered by."""
-    return entry.namespace + "/"
-
-
 class Clock(Protocol):
     """Up to where the tenant's log has been applied."""
 
@@ -150,14 +145,13 @@ class Cache:
         if resource_version < self._window_after:
             return None
         later = self.changes_after(resource_version)
-        if not later:
-            return self.select(namespace)
-        entries = self._without(later)
         if not namespace:
+            return self._without(later) if later else self.select()
+        later = [change for change in later if change.new.namespace == namespace]
+        entries = self.select(namespace)
+        if not later:
             return entries
-        prefix = namespace + "/"
-        begin = bisect_left(entries, prefix, key=_prefix)
-        return Entries(entries[begin : bisect_right(entries, prefix, key=_prefix)])
+        return self._undone([self._order(namespace, e.name) for e in entries], [*entries], later)
 
     def settled(self, seconds: float) -> Entries:
         """All entries but for the changes that were applied here in the last ``seconds``: those
@@ -175,7 +169,12 @@ class Cache:
 
     def _without(self, changes: Sequence[Change]) -> Entries:
         """The state before them; as quick as lists are copied, however many entries there are."""
-        keys, entries = list(self._keys), list(self._entries)
+        return self._undone(list(self._keys), list(self._entries), changes)
+
+    def _undone(
+        self, keys: list[tuple[str, str]], entries: list[Entry], changes: Sequence[Change]
+    ) -> Entries:
+        """The entries, which are those of the keys, before the changes."""
         for change in reversed(changes):
             order = self._order(change.new.namespace, change.new.name)
             at = bisect_left(keys, order)
