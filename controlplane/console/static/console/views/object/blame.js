@@ -116,6 +116,8 @@ class View {
     renew(
       this.legend,
       this.managers.slice(0, COLOURS).map((one) => this.chip(one)),
+      this.managers.length > COLOURS &&
+        h("span", { class: "muted" }, `and ${this.managers.length - COLOURS} more`),
       this.fields.some((field) => !ownerOf(field)) &&
         h("span", { class: "manager none" }, "server: owned by nobody, as defaults are"),
     );

@@ -1,4 +1,4 @@
-"""The events of an object, and numbers that no double holds, in a real Chromium."""
+"""Objects with much to tell: many events, many managers, numbers that no double holds."""
 
 from __future__ import annotations
 
@@ -60,3 +60,17 @@ def test_of_many_events_the_newest_are_shown(console: Console, site: Installatio
     console.open("/t/demo/core/configmaps/shop/noisy?tab=events")
     console.see("the last one")
     console.see("The newest 500; there are 6 older ones.")
+
+
+def test_blame_says_that_there_are_more_managers_than_colours(
+    console: Console, site: Installation
+) -> None:
+    path = f"{CORE}/namespaces/shop/configmaps/twelve"
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "twelve"}}
+    for number in range(12):
+        applied = f"{path}?fieldManager=manager-{number:02}"
+        data = {"data": {f"k{number}": "1"}}
+        assert site.request("PATCH", applied, body | data, "application/apply-patch+yaml")[0] < 300
+    console.open("/t/demo/core/configmaps/shop/twelve?tab=blame")
+    console.see("manager-11 (apply)")
+    console.see("and 4 more")
