@@ -15,6 +15,7 @@ let answers;
 beforeEach(() => {
   asked = [];
   globalThis.requestAnimationFrame = () => 0;
+  globalThis.document = { querySelector: () => null }; // a page of nobody's
   globalThis.fetch = async (path) => {
     asked.push(new URL(path, "https://x").searchParams);
     const answer = answers.shift();

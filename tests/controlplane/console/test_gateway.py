@@ -10,6 +10,7 @@
 | of polyplane:editors | what each tenant's ClusterRole edit allows but for Secrets |
 | cross-site, same-site, typed into the address bar; GET as well as POST | 403 |
 | without Fetch Metadata | by its Origin; 403 without one |
+| of a page that is another account's | 401, also while the account has all rights |
 | not GET or HEAD, without CSRF token, with another's, without CSRF cookie | 403 |
 | with Authorization, whatever it says | 400 |
 | with Impersonate-* | 403, for superusers, too |
@@ -301,6 +302,13 @@ async def test_only_our_own_pages_may_ask(
     assert status == 403
     assert method == "HEAD" or "only the console's own pages" in answer["message"]
     assert (await world.ask("GET", f"{MAPS}/one", "root"))[0] == 200
+
+
+async def test_a_page_speaks_for_nobody_but_its_own_account(world: World) -> None:
+    number = (await in_thread(lambda: User.objects.get(username="ann"))).pk
+    for whose, wanted in ((f"console:{number}", 200), ("", 200), ("console:0", 401), ("ann", 401)):
+        sent = {**OURS, "x-console-account": whose}
+        assert (await world.ask("GET", f"{MAPS}/one", "ann", sent))[0] == wanted, whose
 
 
 async def test_a_browser_without_fetch_metadata_is_known_by_its_origin(world: World) -> None:

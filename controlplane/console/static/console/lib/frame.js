@@ -34,10 +34,10 @@ export function build(find) {
   const main = h("main", { id: "main", tabindex: "-1" });
   const frame = { tenant: "", namespace: recall("namespace", "") };
   const trail = h("nav", { class: "trail", "aria-label": "Breadcrumbs" });
-  const tenant = h("select", { "aria-label": "Tenant", onchange: (e) => toTenant(e.target.value) });
+  const tenant = h("select", { "aria-label": "Tenant", onchange: (e) => toTenant(frame, e.target) });
   const namespace = h("select", {
     "aria-label": "Namespace",
-    onchange: (e) => toNamespace(frame, e.target.value),
+    onchange: (e) => toNamespace(frame, e.target),
   });
   const tree = new Tree();
   const own = h("nav", { class: "places", "aria-label": "Of the tenant" });
@@ -103,12 +103,14 @@ function setNamespace(frame, namespace) {
   keep("namespace", namespace);
 }
 
-function toTenant(tenant) {
-  go(pathOf("t", tenant) + "/");
+/** What is chosen is what is shown, also where the reader would rather stay. */
+async function toTenant(frame, select) {
+  await go(pathOf("t", select.value) + "/");
+  select.value = frame.tenant;
 }
 
 /** The same list in another namespace; from elsewhere, the tenant's page with it chosen. */
-function toNamespace(frame, namespace) {
+function toNamespace(frame, { value: namespace }) {
   setNamespace(frame, namespace);
   const url = new URL(location.href);
   if (namespace) url.searchParams.set("namespace", namespace);

@@ -37,6 +37,7 @@ export default async function edit({ tenant, params, query, root, signal }) {
     back: address(...parts),
     stored: () => pathOf(...parts),
     verb: "Apply",
+    signal,
   });
   if (begun.said) bench.say(h("p", { class: "banner" }, begun.said));
   if (begun.at) bench.source.reveal(begun.at);
