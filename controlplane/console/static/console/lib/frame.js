@@ -175,6 +175,7 @@ function theme() {
   const flip = () => {
     const next = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
     document.documentElement.dataset.theme = next;
+    dispatchEvent(new CustomEvent("console:themed"));
     try {
       localStorage.setItem("theme", next);
     } catch {

@@ -6,7 +6,7 @@ import { confirm, failure, notify, open } from "../lib/dialog.js";
 import { h, replace } from "../lib/dom.js";
 import { fact } from "../lib/facts.js";
 import { button, field, panel, table } from "../lib/plain.js";
-import { address, go } from "../lib/router.js";
+import { address, go, pathOf } from "../lib/router.js";
 import { makeToken, tokenList } from "../lib/tokens.js";
 import { bytes, many, number } from "../lib/units.js";
 import { mayDo, share, TENANTS } from "./tenants.js";
@@ -37,6 +37,7 @@ export default async function view(context) {
       h("a", { class: "button", href: `${address("t", name)}/` }, "What it holds"),
       h("a", { class: "button", href: address("t", name, "access") }, "Access"),
       tool("Quotas", update, () => quotas(name, again)),
+      tool("Owners, expiry, protection", update, () => go(`${pathOf("t", "default", "tenancy.polyplane.dev", "tenants", "-", name)}/edit`)),
       tool(suspended ? "Resume" : "Suspend", update, () => suspend(name, !suspended, again)),
       tool("Delete", remove, () => destroy(row), "danger"),
       button("Kubeconfig", make({ kubeconfig: true })),
