@@ -102,7 +102,7 @@ def test_a_chart_has_the_width_of_its_place_and_the_colours_of_the_theme(
     size = {"height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
     for screen in (700, WIDTH):
         console.browser.execute_cdp_cmd(_SCREEN, {"width": screen, **size})
-        console.until(lambda: 0 <= console.script(_LEFT) < 1)
+        console.until(lambda: abs(console.script(_LEFT)) < 1)
     console.until(lambda: console.script(_DRAWN))
     for _ in range(2):
         console.one("button[aria-label='Dark or light']").click()
