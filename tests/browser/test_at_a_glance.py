@@ -18,7 +18,10 @@ _SCREEN = "Emulation.setDeviceMetricsOverride"
 _DRAWN = """
 const canvas = document.querySelector(".chart canvas");
 const wanted = getComputedStyle(canvas).getPropertyValue("--accent").trim();
-const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+const paper = new OffscreenCanvas(canvas.width, canvas.height);
+const copy = paper.getContext("2d", { willReadFrequently: true });
+copy.drawImage(canvas, 0, 0);
+const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
 for (let at = 0; at < data.length; at += 4) {
   const parts = [...data.subarray(at, at + 3)].map((part) => part.toString(16).padStart(2, "0"));
   if (`#${parts.join("")}` === wanted && data[at + 3] === 255) return true;

@@ -46,7 +46,9 @@ async function draw(chart, minutes) {
     data,
     chart,
   );
-  new ResizeObserver(() => drawn.setSize({ width: chart.clientWidth, height: HEIGHT })).observe(chart);
+  const fit = () => drawn.setSize({ width: chart.clientWidth, height: HEIGHT });
+  // not while the browser measures: what changes sizes then is an error to it
+  new ResizeObserver(() => requestAnimationFrame(fit)).observe(chart);
   const themed = () => (chart.isConnected ? drawn.redraw() : removeEventListener(THEMED, themed));
   addEventListener(THEMED, themed);
 }
