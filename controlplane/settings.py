@@ -120,6 +120,7 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Strict"
+LOGIN_REDIRECT_URL = "/admin/console/"  # of who asked for no page, or for none of ours
 SESSION_COOKIE_NAME = "polyplane_session"
 SESSION_ENGINE = "controlplane.console.sessionstore"
 CSRF_COOKIE_NAME = "polyplane_csrf"

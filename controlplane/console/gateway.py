@@ -7,6 +7,8 @@ API itself look at no cookie. Cookies are sent by browsers whoever asks them to,
 - only pages of this very origin may ask (``Sec-Fetch-Site``, or ``Origin`` where a browser sends no
   such header), whatever the method is;
 - what is neither GET nor HEAD needs Django's CSRF token in ``X-CSRFToken``, too;
+- a page that says whose it is (`PAGE_OF`) is heard only while the session is that account's:
+  somebody may have logged in as another in the same browser;
 - nothing else may say who asks: a request with ``Authorization`` or ``Impersonate-*`` is refused, a
   client certificate is not looked at;
 - what is answered for long ends within seconds after the session has.
@@ -29,7 +31,7 @@ from apiserver.endpoints.request import CLIENT_CERTIFICATE, Message, Receive, Se
 from apiserver.errors import ApiError, BadRequest, Forbidden, Unauthorized
 from apiserver.meta.gvk import GroupResource
 from apiserver.user import User
-from controlplane.console.sessions import REMEMBERED, Crowded, Sessions
+from controlplane.console.sessions import ANOTHERS, PAGE_OF, REMEMBERED, Crowded, Sessions
 
 Application = Callable[[Message, Receive, Send], Awaitable[None]]
 Identified = Callable[[User | ApiError, Message, Receive, Send], Awaitable[None]]
@@ -39,7 +41,7 @@ PREFIX = "/admin/api"
 _READING = frozenset({"GET", "HEAD"})
 _CHECKED = frozenset({b"host", b"origin", b"referer", b"x-csrftoken"})
 """Headers that say whether a request is our pages'."""
-_OURS = frozenset({b"cookie", b"x-csrftoken"})
+_OURS = frozenset({b"cookie", b"x-csrftoken", PAGE_OF.lower().encode()})
 """Headers that the API has nothing to do with."""
 _NOTHING = GroupResource("", "")
 
@@ -78,7 +80,10 @@ class Gateway:
             return _unavailable("the database does not answer: try again")
         except Crowded:
             return _unavailable("too many ask who they are: try again")
-        return user or Unauthorized("the console's session has ended: log in")
+        if user is None:
+            return Unauthorized("the console's session has ended: log in")
+        page_of = headers.get(PAGE_OF.lower().encode(), b"").decode("latin-1")
+        return Unauthorized(ANOTHERS) if page_of not in ("", user.uid) else user
 
     async def _guard(self, key: str, who: User | ApiError, answer: _Answer) -> None:
         """An answer goes on as long as the session stands for the same user with the same

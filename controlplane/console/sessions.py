@@ -25,6 +25,9 @@ from controlplane import accounts
 REMEMBERED = 1.0  # seconds
 SOURCE = "authentication.polyplane.dev/source"
 """Extra of users who come by the console's session; audit entries show it."""
+PAGE_OF = "X-Console-Account"
+"""Header by which a page says whose it is: the account's uid to the API."""
+ANOTHERS = "another account has logged in since this page was opened: open it anew"
 _MOST = 10_000
 _WAITING = 50
 """Look-ups of sessions that were nobody's, or never asked about, that wait at a time."""

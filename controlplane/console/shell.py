@@ -4,15 +4,18 @@ says by asking the API (`gateway`). Nothing of it may be evaluated or written in
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from django.contrib.admin import site
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path, re_path
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
+
+from controlplane import accounts
 
 POLICY = "; ".join(
     (
@@ -35,7 +38,9 @@ POLICY = "; ".join(
 @require_safe
 @ensure_csrf_cookie
 def shell(request: HttpRequest, **_: Any) -> HttpResponse:
-    response = render(request, "console/shell.html", {"account": request.user.get_username()})
+    account = cast(User, request.user)
+    whose = {"account": account.get_username(), "account_id": accounts.api_uid(account)}
+    response = render(request, "console/shell.html", whose)
     response["Content-Security-Policy"] = POLICY
     return response
 

@@ -141,3 +141,4 @@ class UserAdmin(AllowedLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[mi
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
+    filter_horizontal = ()  # Django's two lists side by side name what has no role for readers

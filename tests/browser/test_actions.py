@@ -191,6 +191,23 @@ def test_scaling_warns_of_who_scales_as_well(changes: Changes) -> None:
     console.see("HorizontalPodAutoscaler shop/hpa-scaler scales this: it may soon be set back.")
 
 
+def test_scaling_warns_of_who_controls_it(changes: Changes) -> None:
+    console = changes.console
+    deployment(console, "above")
+    found = get(console, f"{DEPLOYMENTS}/above")
+    owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "above", "controller": True}
+    make(
+        console,
+        DEPLOYMENTS.replace("deployments", "replicasets"),
+        "below",
+        metadata={"ownerReferences": [{**owner, "uid": found["metadata"]["uid"]}]},
+        spec={name: found["spec"][name] for name in ("replicas", "selector", "template")},
+    )
+    console.open("/t/demo/apps/replicasets/shop/below")
+    changes.press("scale")
+    console.see("Deployment above controls this: it may soon be set back.")
+
+
 def test_a_namespace_is_deleted_once_its_name_is_typed(changes: Changes) -> None:
     console = changes.console
     make(console, "/api/v1/namespaces", "going")

@@ -52,6 +52,13 @@ def test_tenants_show_their_use_and_quotas_can_be_changed(console: Console) -> N
     }
 
 
+def test_what_else_a_tenant_is_given_is_written_in_its_object(console: Console) -> None:
+    console.open("/tenants/demo")
+    press(console, "Owners, expiry, protection")
+    console.arrive("/admin/console/t/default/tenancy.polyplane.dev/tenants/-/demo/edit")
+    console.see("Edit Tenant demo")
+
+
 def test_a_token_is_shown_once_and_revoked(console: Console) -> None:
     console.open("/me")
     press(console, "New token")

@@ -9,11 +9,31 @@ from typing import Any
 import pytest
 from selenium.webdriver.common.by import By
 
-from tests.support.consolebrowser import Console
+from tests.support.consolebrowser import HEIGHT, WIDTH, Console
 from tests.support.installation import eventually
 from tools import demo
 
 ACME = "/clusters/acme"
+_SCREEN = "Emulation.setDeviceMetricsOverride"
+_DRAWN = """
+const canvas = document.querySelector(".chart canvas");
+const wanted = getComputedStyle(canvas).getPropertyValue("--accent").trim();
+const paper = new OffscreenCanvas(canvas.width, canvas.height);
+const copy = paper.getContext("2d", { willReadFrequently: true });
+copy.drawImage(canvas, 0, 0);
+const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
+for (let at = 0; at < data.length; at += 4) {
+  const parts = [...data.subarray(at, at + 3)].map((part) => part.toString(16).padStart(2, "0"));
+  if (`#${parts.join("")}` === wanted && data[at + 3] === 255) return true;
+}
+return false;
+"""
+"""Whether the line of writes has the theme's colour."""
+_LEFT = """
+const [place, canvas] = [".chart", ".chart canvas"].map((one) => document.querySelector(one));
+return place.getBoundingClientRect().width - canvas.getBoundingClientRect().width;
+"""
+"""Pixels beside the chart."""
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +95,21 @@ def test_lines_of_nought_are_not_drawn_as_failures(world: Console, console: Cons
     console.open("/")
     console.until(lambda: len(texts(console, ".u-legend .u-label")) == 4)
     assert texts(console, ".u-legend .u-label") == ["at", "failed", "refused", "writes"]
+
+
+def test_a_chart_has_the_width_of_its_place_and_the_colours_of_the_theme(
+    world: Console, console: Console
+) -> None:
+    console.open("/t/acme/")
+    console.one(".chart canvas")
+    size = {"height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
+    for screen in (700, WIDTH):
+        console.browser.execute_cdp_cmd(_SCREEN, {"width": screen, **size})
+        console.until(lambda: abs(console.script(_LEFT)) < 1)
+    console.until(lambda: console.script(_DRAWN))
+    for _ in range(2):
+        console.one("button[aria-label='Dark or light']").click()
+        console.until(lambda: console.script(_DRAWN))
 
 
 def test_below_a_chart_stand_the_sums_of_the_hour(world: Console, console: Console) -> None:

@@ -11,7 +11,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.support.barriers import barriers, bring_axe
-from tests.support.consolebrowser import Console
+from tests.support.consolebrowser import HEIGHT, WIDTH, Console
 from tests.support.consolechanges import Changes
 from tests.support.installation import REPOSITORY, Installation
 
@@ -248,6 +248,34 @@ def test_the_login(somebody: Console) -> None:
     somebody.browser.get(f"{somebody.root}/admin/login/")
     somebody.one("input[name=username]")
     assert barriers(somebody) == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("", "auth/user/", "auth/user/add/", "auth/user/1/change/", "password_change/"),
+        *("tenancy/tenant/", "console/storedobject/", "console/storedevent/", "nosuch/"),
+    ],
+)
+@pytest.mark.parametrize("width", [WIDTH, 390])
+def test_the_tables_of_the_database(
+    world: Console, console: Console, path: str, width: int
+) -> None:
+    browser = console.browser
+    size = {"height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, **size})
+    try:
+        browser.get(f"{console.root}/admin/{path}")
+        console.one("h1, #content")
+        assert barriers(console) == []
+        rows = console.all("#result_list tbody th a")
+        if rows and path.startswith("console/"):
+            browser.get(str(rows[0].get_attribute("href")))
+            console.one("#stored-object")
+            assert barriers(console) == []
+    finally:
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": WIDTH, **size})
+    console.complaints()  # that nothing is there
 
 
 def test_findings_are_found(console: Console) -> None:

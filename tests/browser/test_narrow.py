@@ -21,6 +21,7 @@ PAGES = (
     *("/?stuck=0", "/t/acme/", "/t/acme/core/pods", "/t/acme/access", "/t/acme/admission"),
     *("/t/acme/crds", "/t/acme/past", "/tenants", "/tenants/acme", "/audit", "/system", "/me"),
     *(f"/t/acme/apps/deployments/shop/web?tab={tab}" for tab in ("yaml", "blame", "owners")),
+    *(f"/t/acme/apps/deployments/shop/web?tab={tab}" for tab in ("history", "events")),
     "/t/acme/apps/deployments/shop/web/edit",
     "/t/demo/core/configmaps/shop/old-bucket?tab=stuck",
 )
@@ -51,6 +52,9 @@ def test_a_page_is_as_wide_as_the_screen(world: Console, console: Console, path:
     assert console.script(room) == 390, "the view has all of it"
     tabs = "[...document.querySelectorAll('.tabs a')].map((e) => e.getBoundingClientRect().right)"
     assert console.script(f"return Math.max(0, ...{tabs})") <= 390, "all tabs are in sight"
+    console.until(
+        lambda: barriers(console) == []
+    )  # what scrolls has the focus once it is looked at
 
 
 @pytest.mark.parametrize("path", ["apps/deployments/shop/web/edit", "core/configmaps/new"])

@@ -14,7 +14,8 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 
 from apiserver.storage.visibility import django_everywhere
-from controlplane.accounts import holds
+from controlplane import accounts
+from controlplane.console.sessions import ANOTHERS, PAGE_OF
 from controlplane.tenancy.owntenants import is_storable
 
 log = logging.getLogger("polyplane.console")
@@ -78,11 +79,13 @@ def _account(request: HttpRequest, methods: tuple[str, ...], role: str) -> User:
     account = request.user
     if not isinstance(account, User) or not account.is_active or not account.is_staff:
         raise Refused(401, "the console's session has ended: log in")
+    if request.headers.get(PAGE_OF, "") not in ("", accounts.api_uid(account)):
+        raise Refused(401, ANOTHERS)
     if request.method not in methods:
         raise Refused(405, f"{request.method} is none of {', '.join(methods)}")
     if any("\0" in value for _, values in request.GET.lists() for value in values):
         raise Refused(400, "a parameter has a NUL")
-    if role and not holds(account, role):
+    if role and not accounts.holds(account, role):
         raise Refused(403, f"this takes the role {role}")
     return account
 

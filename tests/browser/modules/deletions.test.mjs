@@ -6,6 +6,7 @@ import { Deletions } from "../../../controlplane/console/static/console/views/pa
 /** Lists of revisions whose answers are these, one after another: [[name, resource], ...] each. */
 function serve(answers) {
   const asked = [];
+  globalThis.document = { querySelector: () => null }; // a page of nobody's
   globalThis.fetch = async (address) => {
     const url = new URL(address, "http://server");
     const list = url.pathname.split("/").at(-1);

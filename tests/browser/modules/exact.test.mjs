@@ -69,3 +69,12 @@ test("aliases do not multiply without end", () => {
   }
   assert.match(read(lines.join("\n")).problems[0].message, /too many aliases/);
 });
+
+test("an end without another document is none, and another one is refused", () => {
+  for (const end of ["---", "---\n", "---\r\n", "---  \n\n"]) {
+    assert.deepEqual(read(`a: b\n${end}`).value, { a: "b" }, JSON.stringify(end));
+  }
+  for (const rest of ["---\na: c\n", "---\nb: c\n---\n"]) {
+    assert.match(read(`a: b\n${rest}`).problems[0].message, /one object at a time/, rest);
+  }
+});

@@ -26,6 +26,7 @@ test("labels are set, overwritten only when asked, and taken away", () => {
 
 test("what is typed for labels", () => {
   assert.deepEqual(parseMarks("a=1\n b=x=y z \nc-\nd=\n\n"), { a: "1", b: "x=y z", c: null, d: "" });
+  assert.equal(JSON.stringify(parseMarks("__proto__=1\nconstructor-")), '{"__proto__":"1","constructor":null}');
   for (const text of ["a", "=1", "-", "a b"]) assert.throws(() => parseMarks(text), NotPossible, text);
 });
 

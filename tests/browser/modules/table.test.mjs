@@ -15,7 +15,12 @@ let answers;
 beforeEach(() => {
   asked = [];
   globalThis.requestAnimationFrame = () => 0;
-  globalThis.document = { hidden: false, addEventListener() {}, removeEventListener() {} };
+  globalThis.document = {
+    hidden: false,
+    addEventListener() {},
+    removeEventListener() {},
+    querySelector: () => null, // a page of nobody's
+  };
   globalThis.fetch = async (path) => {
     asked.push(new URL(path, "https://x").searchParams);
     const answer = answers.shift();

@@ -2,7 +2,7 @@
 
 | the request | answer |
 |---|---|
-| without a cookie, with a made-up one, of a session that has ended or run out | 401 |
+| no cookie, a made-up one, a session that has ended or run out, a page of another account | 401 |
 | of an account that was disabled, is no staff, whose password was changed | 401 |
 | of a superuser | as system:masters |
 | of an account with a binding in one tenant | what the binding says, there and only there |
@@ -197,12 +197,13 @@ async def test_a_session_acts_as_its_account(world: World) -> None:
         "root",
         body={"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"},
     )
-    assert status == 201
     info = review["status"]["userInfo"]
     number = (await in_thread(lambda: User.objects.get(username="root"))).pk
-    assert info["username"] == "root" and info["uid"] == f"console:{number}"
+    assert (status, info["username"], info["uid"]) == (201, "root", f"console:{number}")
     assert set(info["groups"]) == {"system:masters", "system:authenticated"}
     assert info["extra"] == {"authentication.polyplane.dev/source": ["console"]}
+    sent = {**OURS, "x-console-account": "console:0"}
+    assert (await world.ask("GET", f"{MAPS}/one", "root", sent))[0] == 401
 
 
 @pytest.mark.parametrize("key", ["", "x" * 32, "x" * 500, "\u00e4"])

@@ -201,6 +201,13 @@ def test_the_root_leads_to_the_console() -> None:
     assert (response.status_code, response["Location"]) == (302, "/admin/console/")
 
 
+@pytest.mark.parametrize("page", ["//evil.example/", "https://evil.example/", "javascript:x", ""])
+def test_who_asks_for_no_page_of_ours_gets_to_the_console(page: str) -> None:
+    sent = {"username": "ann", "password": PASSWORD, "next": page}
+    response = Client().post("/admin/login/", sent, secure=True)
+    assert (response.status_code, response["Location"]) == (302, "/admin/console/")
+
+
 def test_each_try_to_log_in_is_in_the_audit_log() -> None:
     address, agent = "192.0.2.44", {"user_agent": "browser/1"}
     assert not login("ann", "no-such-secret", address, **agent)[0]

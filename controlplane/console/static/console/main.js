@@ -1,16 +1,20 @@
 // Where the console begins: its frame, then the view that the address names.
 
 import "./views/index.js";
-import { failure } from "./lib/dialog.js";
+import { failure, notify } from "./lib/dialog.js";
 import { build } from "./lib/frame.js";
 import { listen } from "./lib/keyboard.js";
 import { isAway } from "./lib/outage.js";
 import { palette } from "./lib/palette.js";
 import { show, start } from "./lib/router.js";
+import { reachable } from "./lib/scrolls.js";
+import { listen as listenForSession } from "./lib/sessionover.js";
+import { guard } from "./lib/unsaved.js";
 import { waysOut } from "./lib/waysout.js";
 
-addEventListener("console:session-over", () => {
-  location.assign(`/admin/login/?next=${encodeURIComponent(location.pathname + location.search)}`);
+// what a click has begun and nothing else tells the end of
+addEventListener("unhandledrejection", ({ reason }) => {
+  if (reason?.name !== "AbortError" && !isAway()) notify(reason?.message ?? String(reason), { error: true });
 });
 let missing = null; // the view that lacks what the server did not answer
 addEventListener("console:failed", ({ detail: { error, root } }) => {
@@ -22,4 +26,7 @@ addEventListener("console:back", () => missing?.isConnected && show());
 
 const main = build(palette);
 listen(palette);
+listenForSession();
+guard();
+reachable(main);
 start(main);

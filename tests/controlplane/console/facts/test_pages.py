@@ -35,6 +35,18 @@ def test_the_installation_is_for_those_with_the_role(ask: Ask, path: str) -> Non
     assert ask("root", "POST", path, {})[0] == 405
 
 
+def test_a_page_speaks_for_nobody_but_its_own_account(people: dict[str, User]) -> None:
+    client = Client()
+    client.force_login(people["ann"])
+
+    def code(whose: str) -> int:
+        headers = {"X-Console-Account": whose}
+        return client.get("/admin/console/facts/me", headers=headers, secure=True).status_code
+
+    assert code(f"console:{people['ann'].pk}") == code("") == 200
+    assert code(f"console:{people['root'].pk}") == code("ann") == 401
+
+
 SENSELESS = ["code=4x", "limit=-1", "limit=501", "since=yesterday", "until=0001-01-01T00:00:00Z"]
 SENSELESS += [f"limit={'0' * 12}9999999", f"limit={'0' * 12}{'9' * 5000}", "tenant=%00"]
 

@@ -57,10 +57,13 @@ function scaling(resource, objects, tenant) {
 function scaledOtherwise(resource, objects, tenant) {
   const said = h("div", { role: "status" });
   const managers = [...new Set(objects.flatMap(scalingManagers))];
+  const controllers = [...new Set(objects.flatMap(({ metadata }) => metadata.ownerReferences ?? [])
+    .filter((owner) => owner.controller).map(({ kind, name }) => `${kind} ${name}`))];
   const tell = (hpas) => {
     const owned = managers.length ? `${managers.join(", ")} owns replicas` : "";
     const target = hpas.length ? `HorizontalPodAutoscaler ${hpas.join(", ")} scales this` : "";
-    const whose = [owned, target].filter(Boolean).join(", ");
+    const above = controllers.length ? `${controllers.join(", ")} controls this` : "";
+    const whose = [owned, target, above].filter(Boolean).join(", ");
     if (whose) replace(said, h("p", { class: "warn" }, `${whose}: it may soon be set back.`));
   };
   tell([]);

@@ -3,11 +3,11 @@
 
 import { groupPart } from "../lib/discovery.js";
 import { h, replace } from "../lib/dom.js";
-import { fullName } from "../lib/kinds.js";
 import { contribute } from "../lib/parts.js";
 import { address, go, pathOf } from "../lib/router.js";
 import { ACTIONS } from "./actions.js";
 import { perform } from "./perform.js";
+import { isReport } from "./templates.js";
 import { guarded, readOnly, right, styled } from "./ui.js";
 
 const MOST_NAMESPACES = 8;
@@ -63,11 +63,8 @@ function bar(tenant, actions, ask, act) {
   return element;
 }
 
-/** Kinds whose objects are reports of what programs have seen, not something that anybody writes. */
-const REPORTS = new Set(["events", "events.events.k8s.io"]);
-
 function newButton(tenant, resource, namespace) {
-  if (!resource.verbs.includes("create") || REPORTS.has(fullName(resource))) return null;
+  if (!resource.verbs.includes("create") || isReport(resource)) return null;
   const place = h("span", { class: "change-bar" });
   right({ tenant, resource, namespace }, { verb: "create" }).then(async (answer) => {
     if (!answer.allowed) return;

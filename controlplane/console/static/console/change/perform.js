@@ -2,6 +2,7 @@
 
 import { h, replace } from "../lib/dom.js";
 import { notify, open } from "../lib/dialog.js";
+import { hold } from "../lib/unsaved.js";
 import { run } from "./bulk.js";
 import { manager } from "./ui.js";
 import { send } from "./wire.js";
@@ -13,6 +14,7 @@ const SIGNS = { waiting: "·", running: "…", done: "✓", refused: "✗", skip
 export async function perform(action, { tenant, resource }, objects) {
   const stop = new AbortController();
   const performance = new Performance(action, { tenant, resource }, objects, stop.signal);
+  hold(`${action.label} is not done for all yet.`, () => performance.busy, stop.signal);
   const [{ metadata }] = objects;
   const whom = objects.length === 1
     ? `${resource.kind} ${[metadata.namespace, metadata.name].filter(Boolean).join("/")}`
@@ -25,7 +27,7 @@ export async function perform(action, { tenant, resource }, objects) {
 
 class Performance {
   constructor(action, about, objects, signal) {
-    Object.assign(this, { action, about, objects, signal });
+    Object.assign(this, { action, about, objects, signal, busy: false });
     this.form = action.form(about.resource, objects, about.tenant);
     this.progress = h("progress", { max: String(objects.length), value: 0, hidden: true,
       "aria-label": "Progress" });
@@ -59,6 +61,7 @@ class Performance {
   enable() {
     const ready = this.form.ready();
     for (const button of [this.try, this.do]) button.disabled = !ready || this.busy;
+    this.cancel.textContent = this.busy ? "Stop" : this.stored ? "Close" : "Cancel";
   }
 
   async go(dryRun) {
@@ -99,21 +102,23 @@ class Performance {
     }
   }
 
-  /** What went well closes by itself; what was refused stays to be read. */
+  /** What went well closes by itself; what was refused stays to be read; of what was stopped all is
+      said that is done. */
   finish({ done, refused, skipped }, dryRun) {
     const { action, objects } = this;
-    if (!dryRun && !refused && !skipped) {
+    const parts = [`${done} ${dryRun ? "would be done" : "done"}`, refused && `${refused} refused`,
+      skipped && `${skipped} not begun`].filter(Boolean).join(", ");
+    if (this.signal.aborted) {
+      if (objects.length > 1) notify(`${action.label} was stopped: ${parts}`, { error: !dryRun });
+      return;
+    }
+    if (!dryRun && !refused) {
       notify(`${action.label}: ${done === 1 ? objects[0].metadata.name : `${done} objects`} done`);
       this.close();
       return;
     }
-    const parts = [`${done} ${dryRun ? "would be done" : "done"}`, refused && `${refused} refused`,
-      skipped && `${skipped} skipped`].filter(Boolean);
-    if (objects.length > 1 || !refused) replace(this.tally, parts.join(", "));
-    if (this.stored) {
-      this.cancel.textContent = "Close";
-      this.do.textContent = "Try the refused again";
-    }
+    if (objects.length > 1 || !refused) replace(this.tally, parts);
+    if (this.stored) this.do.textContent = "Try the refused again";
     this.enable();
   }
 

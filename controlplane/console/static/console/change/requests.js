@@ -1,7 +1,7 @@
 /* The writes that buttons stand for, as requests: {verb, subresource, method, type, body}. The verb
    and the subresource are what the authorizer is asked about. Pure. */
 
-import { has } from "./exact.js";
+import { has, put } from "./exact.js";
 
 export const MERGE = "application/merge-patch+json";
 export const APPLY = "application/apply-patch+yaml";
@@ -54,8 +54,7 @@ export function parseMarks(text) {
     if (name === undefined && gone === undefined) {
       throw new NotPossible(`neither name=value nor name-: ${line}`);
     }
-    if (name === undefined) wanted[gone] = null;
-    else wanted[name] = value;
+    put(wanted, name ?? gone, name === undefined ? null : value);
   }
   return wanted;
 }

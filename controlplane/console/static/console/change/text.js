@@ -12,6 +12,8 @@ const NOT_PRINTED = new Set(["binary", "omap", "pairs", "set"]);
 const DECIMAL = /^[-+]?(?:0|[1-9][0-9_]*)$/;
 const FLOAT = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
 const MOST_ALIASES = 100;
+const ENDED = /\n---\s*$/; // an end without another document, as many files have it
+const ANOTHER = "one object at a time: what follows --- is another";
 
 const EXACT = {
   identify: (value) => value instanceof Exact,
@@ -35,9 +37,10 @@ const PRINTED = { version: "1.1", customTags: tags((name) => NOT_PRINTED.has(nam
 /** What a text says: {value, document, problems: [{from, to, message}]}; value is undefined where
     there are problems. from and to: characters of the text. */
 export function read(text) {
-  const document = parseDocument(text, { ...READ, prettyErrors: false });
+  const document = parseDocument(text.replace(ENDED, "\n"), { ...READ, prettyErrors: false });
   const problems = [...document.errors, ...document.warnings]
-    .map(({ pos: [from, to], message }) => ({ from, to, message }));
+    .map(({ pos: [from, to], code, message }) => (
+      { from, to, message: code === "MULTIPLE_DOCS" ? ANOTHER : message }));
   if (problems.length) return { value: undefined, document, problems };
   try {
     return { value: plain(document.contents, { document, aliases: 0 }), document, problems };

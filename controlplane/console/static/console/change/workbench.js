@@ -1,8 +1,10 @@
 /* The page on which an object is written: edit, review, store. */
 
 import { h, replace } from "../lib/dom.js";
-import { notify } from "../lib/dialog.js";
+import { failure, notify } from "../lib/dialog.js";
+import { isAway } from "../lib/outage.js";
 import { go } from "../lib/router.js";
+import { hold } from "../lib/unsaved.js";
 import { brief, differenceOf, field } from "./difference.js";
 import { editor } from "./editor.js";
 import { isMap } from "./exact.js";
@@ -15,10 +17,13 @@ import { Refusal } from "./session.js";
 import { print, read } from "./text.js";
 import { manager, rememberManager } from "./ui.js";
 
+const UNANSWERED = "The server has not answered. What you have written is still here: review it again, which "
+  + "also shows what of it is stored already.";
+
 export class Workbench {
-  /** task: an Edit or a Creation; options: {title, text, back, stored(answer), verb, controls, said}.
-      back: the address to return to; controls: further nodes of the head; said: of the text, above it
-      for as long as it is there. */
+  /** task: an Edit or a Creation; options: {title, text, back, stored(answer), verb, controls, said,
+      signal}. back: the address to return to; controls: further nodes of the head; said: of the text,
+      above it for as long as it is there; signal: until when it is shown. */
   constructor(root, task, options) {
     Object.assign(this, { root, task, ...options });
     this.notice = h("div", { class: "notices-here", "aria-live": "polite" });
@@ -28,6 +33,9 @@ export class Workbench {
     this.name = h("input", { type: "text", value: manager(), spellcheck: "false", size: "18",
       "aria-label": "Field manager", onchange: () => rememberManager(this.name.value) });
     this.source = this.edit(options.text);
+    this.isStored = false;
+    hold("What you have written is not stored.",
+      () => !this.isStored && this.source.text() !== options.text, options.signal);
     this.about([], undefined);
     root.classList.add("change");
     const said = options.said && h("p", { class: "banner" }, options.said);
@@ -146,6 +154,7 @@ export class Workbench {
     this.busy = true;
     try {
       const { answer, warnings } = await this.task.store(this.reviewed);
+      this.isStored = true;
       rememberManager(this.name.value);
       warnings.forEach((text) => notify(text));
       notify(`${answer.kind} ${answer.metadata.name} is stored`);
@@ -160,8 +169,11 @@ export class Workbench {
   }
 
   refused(error, mine) {
-    if (!(error instanceof Refusal)) throw error;
-    this.say(answers(this, error, mine));
+    if (error instanceof Refusal) this.say(answers(this, error, mine));
+    else {
+      this.say(failure(isAway() ? new Error(UNANSWERED) : error));
+      if (!isAway()) throw error;
+    }
   }
 }
 

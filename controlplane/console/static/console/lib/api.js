@@ -3,11 +3,14 @@
 import { parse } from "../change/exact.js";
 import { looked, whileLooked } from "./looks.js";
 import { answers, isAway, noAnswer } from "./outage.js";
+import { accountId } from "./state.js";
 
 const ROOT = "/admin/api";
 const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 const METADATA =
   "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json";
+/** Whose the page is: where another account has logged in since, the server answers 401. */
+const ACCOUNT = "X-Console-Account";
 const ONE_METADATA =
   "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json";
 
@@ -31,7 +34,7 @@ export class Api {
 
   /** The answer to a request, whatever it is. Throws ApiError for what is no success. */
   async request(method, path, { body, headers = {}, signal } = {}) {
-    const sent = { Accept: "application/json", ...headers };
+    const sent = { Accept: "application/json", [ACCOUNT]: accountId(), ...headers };
     if (method !== "GET" && method !== "HEAD") sent["X-CSRFToken"] = await csrfToken();
     let response = await fetched(this.base + path, { method, headers: sent, body, signal });
     if (response.status === 403 && sent["X-CSRFToken"] && (await isForgery(response.clone()))) {
@@ -39,6 +42,7 @@ export class Api {
       response = await fetched(this.base + path, { method, headers: sent, body, signal });
     }
     if (!response.ok) throw new ApiError(await statusOf(response));
+    tellOfSession(false);
     return response;
   }
 
@@ -234,7 +238,7 @@ function versionOf(object) {
 }
 
 async function statusOf(response) {
-  if (response.status === 401) dispatchEvent(new CustomEvent("console:session-over"));
+  if (response.status === 401) tellOfSession(true);
   const text = await response.text();
   try {
     const status = JSON.parse(text);
@@ -244,6 +248,15 @@ async function statusOf(response) {
   }
   const message = text.slice(0, 500) || response.statusText;
   return { kind: "Status", status: "Failure", code: response.status, message };
+}
+
+let isOver = false;
+
+/** That the session has ended is told with each request that finds it so, that there is one again
+ *  once. */
+function tellOfSession(over) {
+  if (over || isOver) dispatchEvent(new CustomEvent(`console:session-${over ? "over" : "back"}`));
+  isOver = over;
 }
 
 /** RFC 7234: `299 - "text"`. */

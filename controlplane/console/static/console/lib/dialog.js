@@ -88,7 +88,7 @@ export function toType(name) {
   return h("span", {}, "Type ", h("code", {}, name), " to confirm");
 }
 
-/** A notice that goes by itself; errors stay until they are read. */
+/** A notice that goes by itself; errors stay until they are read. Gives back its element. */
 export function notify(message, { error = false } = {}) {
   let area = document.querySelector(".notices");
   if (!area) document.body.append((area = h("div", { class: "notices", "aria-live": "polite" })));
@@ -100,6 +100,7 @@ export function notify(message, { error = false } = {}) {
   );
   area.append(notice);
   if (!error) setTimeout(() => notice.remove(), 6000);
+  return notice;
 }
 
 /** What went wrong, as the API said it: message, and each cause with its field. */

@@ -34,10 +34,10 @@ export function build(find) {
   const main = h("main", { id: "main", tabindex: "-1" });
   const frame = { tenant: "", namespace: recall("namespace", "") };
   const trail = h("nav", { class: "trail", "aria-label": "Breadcrumbs" });
-  const tenant = h("select", { "aria-label": "Tenant", onchange: (e) => toTenant(e.target.value) });
+  const tenant = h("select", { "aria-label": "Tenant", onchange: (e) => toTenant(frame, e.target) });
   const namespace = h("select", {
     "aria-label": "Namespace",
-    onchange: (e) => (e.target.value === OTHER ? another(frame, e.target) : toNamespace(frame, e.target.value)),
+    onchange: (e) => (e.target.value === OTHER ? another(frame, e.target) : toNamespace(frame, e.target)),
   });
   const tree = new Tree();
   const own = h("nav", { class: "places", "aria-label": "Of the tenant" });
@@ -104,12 +104,14 @@ function setNamespace(frame, namespace) {
   keep("namespace", namespace);
 }
 
-function toTenant(tenant) {
-  go(pathOf("t", tenant) + "/");
+/** What is chosen is what is shown, also where the reader would rather stay. */
+async function toTenant(frame, select) {
+  await go(pathOf("t", select.value) + "/");
+  select.value = frame.tenant;
 }
 
 /** The same list in another namespace; from elsewhere, the tenant's page with it chosen. */
-function toNamespace(frame, namespace) {
+function toNamespace(frame, { value: namespace }) {
   setNamespace(frame, namespace);
   const url = new URL(location.href);
   if (namespace) url.searchParams.set("namespace", namespace);
@@ -151,7 +153,7 @@ async function another(frame, select) {
       h("footer", {}, h("button", { class: "button primary", type: "submit" }, "Go to it")),
     );
   });
-  if (name) toNamespace(frame, name);
+  if (name) toNamespace(frame, { value: name });
 }
 
 function brand() {
@@ -184,6 +186,7 @@ function theme() {
   const flip = () => {
     const next = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
     document.documentElement.dataset.theme = next;
+    dispatchEvent(new CustomEvent("console:themed"));
     try {
       localStorage.setItem("theme", next);
     } catch {

@@ -6,6 +6,8 @@ import { exact } from "./time.js";
 import { many, number } from "./units.js";
 
 const HOUR = 60;
+const HEIGHT = 160; // pixels
+const THEMED = "console:themed";
 
 /** A panel with a chart, which is drawn once it is in the page. minutes: rows of [begin in seconds,
  *  writes, refused, failed]. */
@@ -29,14 +31,14 @@ async function draw(chart, minutes) {
   // below the chart stands what the pointer is at, and of the whole hour where it is at nothing
   const total = (at) => data[at].reduce((sum, count) => sum + count, 0);
   const value = (_, count, at) => number(count ?? total(at));
-  const line = (label, name) => ({ label, stroke: colour(name), width: 2, value });
-  const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 } };
+  const line = (label, name) => ({ label, stroke: () => colour(name), width: 2, value });
+  const axis = { stroke: () => colour("--muted"), grid: { stroke: () => colour("--line"), width: 1 } };
   const time = { ...axis, values: (_, at) => at.map(clock) };
   const spot = { label: "at", value: (_, at) => (at === null ? "last hour" : clock(at)) };
-  new Chart(
+  const drawn = new Chart(
     {
       width: chart.clientWidth || 900,
-      height: 160,
+      height: HEIGHT,
       // later ones are drawn above: what is nought in all minutes is not to look like a failure
       series: [spot, line("failed", "--bad"), line("refused", "--warn"), line("writes", "--accent")],
       axes: [time, { ...axis, size: 56 }],
@@ -44,6 +46,11 @@ async function draw(chart, minutes) {
     data,
     chart,
   );
+  const fit = () => drawn.setSize({ width: chart.clientWidth, height: HEIGHT });
+  // not while the browser measures: what changes sizes then is an error to it
+  new ResizeObserver(() => requestAnimationFrame(fit)).observe(chart);
+  const themed = () => (chart.isConnected ? drawn.redraw() : removeEventListener(THEMED, themed));
+  addEventListener(THEMED, themed);
 }
 
 /** "14:05", in the reader's zone. */

@@ -1,6 +1,8 @@
 // Addresses of the console below /admin/console, and what each shows (History API).
 
+import { confirm } from "./dialog.js";
 import { h } from "./dom.js";
+import { giveUp, unsaved } from "./unsaved.js";
 
 export const BASE = "/admin/console";
 export const NOWHERE = "There is no such page";
@@ -8,6 +10,7 @@ const routes = [];
 let current = new AbortController();
 let outlet = null;
 let watchers = [];
+let here = ""; // the address that is shown
 
 /** pattern: "/t/:tenant/:group/:resource"; the last part may be "*rest" and takes what is left.
  *  view: an async function of a context {tenant, params, query, path, root, signal}; signal is
@@ -23,8 +26,25 @@ export function route(pattern, view) {
 
 /** Shows an address of the console, as path and query below BASE. */
 export function go(path, { replace = false } = {}) {
-  history[replace ? "replaceState" : "pushState"](null, "", BASE + path);
-  return show();
+  return leaving(() => {
+    history[replace ? "replaceState" : "pushState"](null, "", BASE + path);
+    return show();
+  });
+}
+
+/** Acts at once; where something would be lost by it, only if the reader says so. */
+function leaving(act) {
+  const text = unsaved();
+  if (!text) return act();
+  const asked = confirm({ title: "Leave this page?", text, action: "Leave", danger: true });
+  return asked.then((yes) => (yes ? (giveUp(), act()) : undefined));
+}
+
+/** The browser has gone to another address: it comes back until the reader has said so. */
+function moved() {
+  if (!unsaved()) return show();
+  history.pushState(null, "", here);
+  return leaving(() => history.back());
 }
 
 /** Changes the query of the address that is shown, without showing it anew. Members that are
@@ -37,6 +57,7 @@ export function remember(changes, { back = false } = {}) {
   }
   const same = url.href === location.href;
   history[back && !same ? "pushState" : "replaceState"](null, "", url);
+  here = url.href;
 }
 
 /** A path of parts, each as it is. */
@@ -57,7 +78,7 @@ export function whenShown(callback) {
 /** Begins: `root` is what views fill. */
 export function start(root) {
   outlet = root;
-  addEventListener("popstate", show);
+  addEventListener("popstate", moved);
   // browsers keep a page for a while to come back to it: it is not to keep connections as well
   addEventListener("pagehide", () => current.abort());
   addEventListener("pageshow", (event) => event.persisted && show());
@@ -93,6 +114,7 @@ function matched(path) {
 export async function show() {
   current.abort();
   const { signal } = (current = new AbortController());
+  here = location.href;
   const path = location.pathname.slice(BASE.length) || "/";
   const match = matched(path);
   const found = match ?? { view: nowhere, params: {} };

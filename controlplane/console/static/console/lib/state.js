@@ -39,6 +39,11 @@ export function account() {
   return document.querySelector("meta[name=account]")?.content ?? "";
 }
 
+/** The account's uid, which no other account ever has. */
+export function accountId() {
+  return document.querySelector("meta[name=account-id]")?.content ?? "";
+}
+
 /** The tenant of the address, else the one last looked at. */
 export function lastTenant() {
   return recall("tenant", "default");

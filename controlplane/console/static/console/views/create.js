@@ -1,7 +1,7 @@
 // A new object, from what is usual for its kind or what its schema requires.
 
 import { kindOf } from "./edit.js";
-import { template } from "../change/templates.js";
+import { isReport, template } from "../change/templates.js";
 import { Creation } from "../change/session.js";
 import { print } from "../change/text.js";
 import { readOnly, right, styled } from "../change/ui.js";
@@ -12,7 +12,7 @@ import { address, go, pathOf } from "../lib/router.js";
 
 const USUAL = ["configmaps", ""];
 
-export default async function create({ tenant, params, query, root }) {
+export default async function create({ tenant, params, query, root, signal }) {
   const [plural, group] = params.resource ? [params.resource, params.group] : USUAL;
   const resource = await resourceOf(tenant, group, plural);
   if (!resource?.verbs.includes("create")) {
@@ -36,18 +36,20 @@ export default async function create({ tenant, params, query, root }) {
     stored: ({ metadata }) => pathOf(...list, metadata.namespace || "-", metadata.name),
     verb: "Create",
     controls,
+    signal,
   });
 }
 
 /** Every kind of which one can create objects. */
 function picker(tenant, all, current, query) {
-  const made = all.filter((one) => one.verbs.includes("create") && one.verbs.includes("get"))
+  const made = all.filter((one) => one.verbs.includes("create") && one.verbs.includes("get") && !isReport(one))
     .sort((a, b) => a.kind.localeCompare(b.kind));
   const value = (one) => `${groupPart(one)}/${one.resource}`;
-  const chosen = ({ target }) => {
+  const chosen = async ({ target }) => {
     const namespace = query.get("namespace");
     const rest = namespace ? `?${new URLSearchParams({ namespace })}` : "";
-    go(pathOf("t", tenant, ...target.value.split("/"), "new") + rest);
+    await go(pathOf("t", tenant, ...target.value.split("/"), "new") + rest);
+    target.value = value(current); // where the reader would rather stay
   };
   return h("select", { class: "kind-picker", "aria-label": "Kind", onchange: chosen },
     made.map((one) => h("option", { value: value(one), selected: value(one) === value(current) },

@@ -38,6 +38,7 @@ export default async function edit({ tenant, params, query, root, signal }) {
     stored: () => pathOf(...parts),
     verb: "Apply",
     said: begun.said,
+    signal,
   });
   if (!begun.at) return;
   bench.source.reveal(begun.at);

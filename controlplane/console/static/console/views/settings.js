@@ -6,7 +6,7 @@ import { confirm, notify } from "../lib/dialog.js";
 import { h, replace } from "../lib/dom.js";
 import { fact } from "../lib/facts.js";
 import { button, panel, table } from "../lib/plain.js";
-import { address, go } from "../lib/router.js";
+import { address, go, pathOf } from "../lib/router.js";
 import { makeToken, tokenList } from "../lib/tokens.js";
 import { bytes, many, number } from "../lib/units.js";
 import { changeQuotas } from "./tenant/quotas.js";
@@ -36,6 +36,7 @@ export default async function view(context) {
       h("a", { class: "button", href: `${address("t", name)}/` }, "What it holds"),
       h("a", { class: "button", href: address("t", name, "access") }, "Access"),
       tool("Quotas", update, () => quotas(row, again)),
+      tool("Owners, expiry, protection", update, () => go(`${pathOf("t", "default", "tenancy.polyplane.dev", "tenants", "-", name)}/edit`)),
       tool(suspended ? "Resume" : "Suspend", update, () => suspend(name, !suspended, again)),
       tool("Delete", remove, () => destroy(row), "danger"),
       button("Kubeconfig", make({ kubeconfig: true })),
