@@ -9,7 +9,7 @@ from typing import Any
 from django.contrib.admin import site
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import path, re_path
+from django.urls import path, re_path, reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
@@ -35,7 +35,11 @@ POLICY = "; ".join(
 @require_safe
 @ensure_csrf_cookie
 def shell(request: HttpRequest, **_: Any) -> HttpResponse:
-    response = render(request, "console/shell.html", {"account": request.user.get_username()})
+    user = request.user
+    about = {"account": user.get_username()}
+    if user.has_perm("auth.change_user"):
+        about["accounts"] = reverse("admin:auth_user_changelist")
+    response = render(request, "console/shell.html", about)
     response["Content-Security-Policy"] = POLICY
     return response
 

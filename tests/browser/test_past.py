@@ -276,7 +276,7 @@ def audited(console: Console, path: str) -> list[Any]:
 
 def test_what_cannot_be_asked_is_said(console: Console) -> None:
     console.open(f"{PAST}&at=yesterday")
-    console.see("asOf is a time or a resourceVersion")
+    console.see("“yesterday” is no moment. A time (10m")
     console.open(f"{PAST}&resource=unheardof")
     console.see("the server doesn't have a resource type")
     console.complaints()  # 400s

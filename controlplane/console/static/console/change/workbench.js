@@ -145,7 +145,7 @@ export class Workbench {
     try {
       const { answer, warnings } = await this.task.store(this.reviewed);
       rememberManager(this.name.value);
-      warnings.forEach((text) => notify(text));
+      warnings.forEach((text) => notify(text, { warning: true }));
       notify(`${answer.kind} ${answer.metadata.name} is stored`);
       go(this.stored(answer));
     } catch (error) {

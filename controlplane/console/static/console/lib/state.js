@@ -39,6 +39,11 @@ export function account() {
   return document.querySelector("meta[name=account]")?.content ?? "";
 }
 
+/** Where the accounts are managed; "" for whoever may not. */
+export function accountsPage() {
+  return document.querySelector("meta[name=accounts]")?.content ?? "";
+}
+
 /** The tenant of the address, else the one last looked at. */
 export function lastTenant() {
   return recall("tenant", "default");

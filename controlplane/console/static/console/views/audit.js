@@ -7,8 +7,16 @@ import { fact } from "../lib/facts.js";
 import { button, table } from "../lib/plain.js";
 import { remember } from "../lib/router.js";
 import { age, exact } from "../lib/time.js";
+import { EXAMPLES, timeOf } from "../lib/typedtime.js";
 
-const FIELDS = ["tenant", "user", "verb", "group", "resource", "namespace", "name", "code", "auditID", "since", "until"];
+const FIELDS = ["tenant", "user", "verb", "group", "resource", "namespace", "name", "code", "message", "auditID", "since", "until"];
+/** What cannot be guessed from the name of a field. */
+const HINTS = {
+  code: "403, or 4xx",
+  message: "A part of what was answered to a request that was refused or failed",
+  since: `A time: ${EXAMPLES}; empty: a day before`,
+  until: `A time: ${EXAMPLES}; empty: now`,
+};
 const SHOWN = [["", "what was done"], ["all", "all entries"]];
 const LEFT_OUT = "Questions, dry runs and the server's own status writes and leases are left out.";
 const NOT_KEPT = "Of a request there is an entry where the audit policy keeps one.";
@@ -16,18 +24,19 @@ const NOTHING = "Nothing was found in that time (without one: the last day).";
 
 export default async function view({ root, query, signal }) {
   const found = h("div", { class: "rows" });
-  const inputs = FIELDS.map((name) => h("input", { type: "text", name, placeholder: name, "aria-label": name, value: query.get(name) ?? "", size: "11" }));
+  const inputs = FIELDS.map((name) => h("input", { type: "text", name, placeholder: name, "aria-label": name, title: HINTS[name] ?? null, value: query.get(name) ?? "", size: "11" }));
   const show = h("select", { name: "show", "aria-label": "Which entries", title: LEFT_OUT, onchange: () => search() },
     SHOWN.map(([value, text]) => h("option", { value }, text)));
   show.value = query.get("show") === "all" ? "all" : "";
   const search = async (event) => {
     event?.preventDefault();
-    const asked = Object.fromEntries([...inputs, show].map((input) => [input.name, input.value.trim()]));
-    remember(asked);
     try {
+      inputs.filter(({ name }) => name === "since" || name === "until").forEach(settle);
+      const asked = Object.fromEntries([...inputs, show].map((input) => [input.name, input.value.trim()]));
+      remember(asked);
       const { items, more } = await fact("/audit", { ...asked, limit: "200" }, signal);
       const nothing = [NOTHING, asked.auditID && NOT_KEPT, !asked.show && LEFT_OUT].filter(Boolean).join(" ");
-      const drawn = [table(COLUMNS, items, nothing), more ? older(items.at(-1).at) : null];
+      const drawn = [table(columns(items), items, nothing), more ? older(items.at(-1).at) : null];
       // an answer to what was chosen before may come last
       if (show.value === asked.show) replace(found, drawn);
     } catch (error) {
@@ -41,6 +50,23 @@ export default async function view({ root, query, signal }) {
   }));
   root.append(h("form", { class: "toolbar", onsubmit: search }, h("h1", {}, "Audit"), inputs, show, h("button", { type: "submit", class: "button primary" }, "Search")), found);
   await search();
+}
+
+/** However a time was typed, it is asked for as the server takes it. Throws where it is none. */
+function settle(input) {
+  const time = timeOf(input.value);
+  if (time === null) throw new Error(`${input.name}: “${input.value.trim()}” is no time. Such are: ${EXAMPLES}.`);
+  input.value = time;
+}
+
+/** What was refused says why. */
+function columns(items) {
+  const more = items.some(said) ? [["Message", said, "wrap"]] : [];
+  return [...COLUMNS.slice(0, -1), ...more, COLUMNS.at(-1)];
+}
+
+function said({ code, event }) {
+  return (code >= 400 && event.responseStatus?.message) || "";
 }
 
 const COLUMNS = [

@@ -8,13 +8,14 @@ import { CHOICES, isVersion, momentOf, told } from "../lib/moments.js";
 import { button, table } from "../lib/plain.js";
 import { address } from "../lib/router.js";
 import { age } from "../lib/time.js";
+import { EXAMPLES, timeOf } from "../lib/typedtime.js";
 import { number } from "../lib/units.js";
 import { styled } from "./object/style.js";
 import { askedBy, askingForm, field, heading, leftOut, listsOf, Turns } from "./past/asking.js";
 import * as reach from "./past/reach.js";
 import { State } from "./past/state.js";
 
-const EXAMPLE = "A time (2026-01-31T14:05:00Z) or a resourceVersion; empty: the present.";
+const EXAMPLE = `A time (${EXAMPLES}) or a resourceVersion; empty: the present.`;
 
 export default async function past(context) {
   const [all] = await Promise.all([resources(context.tenant), styled()]);
@@ -37,7 +38,7 @@ class Past {
     const { tenant, query, root, all } = this;
     this.at = field("As of", "at", query.get("at") ?? "", {
       size: "24",
-      placeholder: "now",
+      placeholder: "now, 10m, 14:05",
       title: EXAMPLE,
     });
     const labels = field("Labels", "labels", query.get("labels") ?? "");
@@ -83,14 +84,24 @@ class Past {
     }
   }
 
+  /** What stands in the form; its moment, however it was typed, as the API takes it. */
+  asked() {
+    const input = this.at.querySelector("input");
+    const typed = input.value.trim();
+    const at = isVersion(typed) ? typed : timeOf(typed);
+    if (at === null) throw new Error(`“${typed}” is no moment. ${EXAMPLE}`);
+    input.value = at;
+    return askedBy(this.form);
+  }
+
   // --- what there was ---------------------------------------------------------------------------
   async ask() {
     const signal = this.turns.next();
-    const asked = askedBy(this.form);
-    this.press(asked.at);
     replace(this.said, "Asking…");
     replace(this.foot);
     try {
+      const asked = this.asked();
+      this.press(asked.at);
       const { lists, refused } = await listsOf(this.tenant, this.all, asked);
       if (signal.aborted) return;
       replace(this.left, leftOut(refused));
