@@ -62,6 +62,7 @@ def test_a_token_is_shown_once_and_revoked(console: Console) -> None:
     listed = console.one("section[aria-label=Tokens] tbody").text
     assert re.search(r"for the build .* \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", listed)
     console.one("main .button.danger").click()
+    assert "of operator (for the build) stops" in console.one("dialog").text
     console.one("dialog button[type=submit]").click()
     console.see("revoked")
     assert "pp_" not in console.text()

@@ -107,6 +107,11 @@ def test_who_may_make_nothing_is_told_why(somebody: Console, world: Console) -> 
     somebody.open("/t/acme/core/configmaps")
     somebody.one("[aria-label='Why not: New ConfigMap']").click()
     somebody.see("No rule grants you “create configmaps”.")
+    somebody.open("/t/acme/core/secrets")
+    somebody.see('cannot list resource "secrets"')
+    linked(somebody, "Who may list secrets").click()
+    somebody.see("Who may list secrets")
+    somebody.see("system:masters")
 
 
 # --- who was refused, who may ---------------------------------------------------------------------
@@ -122,6 +127,15 @@ def test_refusals_lead_to_who_was_refused_and_why(acme: Console) -> None:
     acme.open("/t/acme/admission")
     linked(acme, "all that they have refused in the last day").click()
     acme.see("images must name a version, not latest")
+
+
+def test_the_first_page_leads_to_what_was_refused(acme: Console) -> None:
+    acme.open("/")
+    linked(acme, "What was refused, and why").click()
+    acme.see("images must name a version, not latest")
+    assert query(acme)["code"] == ["4xx"]
+    labels = [label.text for label in acme.all("form .field")]
+    assert "code" in labels and "since" in labels, "what is filled in keeps its name"
 
 
 def test_who_reads_a_secret_may_also_list_it(acme: Console) -> None:
@@ -170,6 +184,20 @@ def test_the_side_is_about_the_tenant_whose_settings_are_shown(acme: Console) ->
     acme.until(lambda: chosen().text == "globex")
     linked(acme, "Access", "aside").click()
     acme.arrive("/admin/console/t/globex/access")
+
+
+def test_the_side_leaves_a_tenant_that_is_deleted(acme: Console) -> None:
+    tenants = "/apis/tenancy.polyplane.dev/v1/tenants"
+    about = {"apiVersion": "tenancy.polyplane.dev/v1", "kind": "Tenant"}
+    send(acme, "POST", tenants, {**about, "metadata": {"name": "short-lived"}})
+    acme.open("/tenants/short-lived")
+    side = "aside [aria-label='Of the tenant'] p"
+    acme.until(lambda: acme.one(side).text == "Tenant short-lived")
+    linked(acme, "Delete").click()
+    acme.one("dialog input").send_keys("short-lived", Keys.ENTER)
+    acme.see("Tenant short-lived is being deleted.")
+    acme.until(lambda: acme.one(side).text == "Tenant default")
+    acme.complaints()  # what was still asked of it
 
 
 def test_a_new_tenant_is_told_where_templates_come_from(acme: Console) -> None:

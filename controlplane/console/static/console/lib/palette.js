@@ -81,7 +81,7 @@ export function palette() {
         onclick: () => choose(entry),
         onmousemove: () => at !== state.at && ((state.at = at), draw()),
       },
-      h("span", { class: "what" }, entry.what),
+      h("span", { class: "what", title: entry.what }, entry.what),
       h("span", { class: "name" }, entry.name),
       h("span", { class: "where" }, entry.where),
       entry.found ? h("span", { class: "found" }, marked(entry.found, entry.text)) : null,

@@ -41,7 +41,8 @@ function columns(changed) {
 }
 
 async function revoke(row, changed) {
-  const text = `Token ${row.id} of ${row.user} stops working within two seconds.`;
+  const named = row.description ? ` (${row.description})` : "";
+  const text = `Token ${row.id} of ${row.user}${named} stops working within two seconds.`;
   if (!(await confirm({ title: "Revoke token", text, action: "Revoke", danger: true }))) return;
   try {
     await tell("DELETE", `/tokens/${row.id}`);
@@ -74,7 +75,7 @@ export async function makeToken(given, { others = false } = {}) {
       "form",
       { onsubmit: submit },
       place,
-      others ? [field("User (empty: yourself)", "user"), field("Groups, for another user", "groups")] : null,
+      others ? [field("User (empty: yourself)", "user"), field("Groups, for another user", "groups", { placeholder: "dev, qa" })] : null,
       field("Days", "days", { type: "number", min: "1", max: "366", value: "30", required: true }),
       field("Description", "description", { maxlength: "200" }),
       said,

@@ -10,12 +10,12 @@ import { age, exact } from "../lib/time.js";
 import { EXAMPLES, timeOf } from "../lib/typedtime.js";
 
 const FIELDS = ["tenant", "user", "verb", "group", "resource", "namespace", "name", "code", "message", "auditID", "since", "until"];
-/** What cannot be guessed from the name of a field. */
+/** What cannot be guessed from the name of a field: an example, and in words. */
 const HINTS = {
-  code: "403, or 4xx",
-  message: "A part of what was answered to a request that was refused or failed",
-  since: `A time: ${EXAMPLES}; empty: a day before`,
-  until: `A time: ${EXAMPLES}; empty: now`,
+  code: ["403, 4xx", "403, or 4xx for all of that kind"],
+  message: ["a part of it", "A part of what was answered to a request that was refused or failed"],
+  since: ["10m, 14:05", `A time: ${EXAMPLES}; empty: a day before`],
+  until: ["now", `A time: ${EXAMPLES}; empty: now`],
 };
 const SHOWN = [["", "what was done"], ["all", "all entries"]];
 const LEFT_OUT = "Questions, dry runs and the server's own status writes and leases are left out.";
@@ -24,7 +24,10 @@ const NOTHING = "Nothing was found in that time (without one: the last day).";
 
 export default async function view({ root, query, signal }) {
   const found = h("div", { class: "rows" });
-  const inputs = FIELDS.map((name) => h("input", { type: "text", name, placeholder: name, "aria-label": name, title: HINTS[name] ?? null, value: query.get(name) ?? "", size: "11" }));
+  const inputs = FIELDS.map((name) => {
+    const [placeholder, title] = HINTS[name] ?? [];
+    return h("input", { type: "text", name, placeholder, "aria-label": name, title, value: query.get(name) ?? "", size: "11" });
+  });
   const show = h("select", { name: "show", "aria-label": "Which entries", title: LEFT_OUT, onchange: () => search() },
     SHOWN.map(([value, text]) => h("option", { value }, text)));
   show.value = query.get("show") === "all" ? "all" : "";
@@ -48,7 +51,8 @@ export default async function view({ root, query, signal }) {
     inputs.find(({ name }) => name === "until").value = at;
     return search();
   }));
-  root.append(h("form", { class: "toolbar", onsubmit: search }, h("h1", {}, "Audit"), inputs, show, h("button", { type: "submit", class: "button primary" }, "Search")), found);
+  const labelled = inputs.map((input) => h("label", { class: "field" }, h("span", { class: "muted" }, input.name), input));
+  root.append(h("form", { class: "toolbar asked", onsubmit: search }, h("h1", {}, "Audit"), labelled, show, h("button", { type: "submit", class: "button primary" }, "Search")), found);
   await search();
 }
 

@@ -158,7 +158,7 @@ class List {
   draw() {
     const { table, grid } = this;
     if (table.error) {
-      replace(this.grid.element, failure(table.error));
+      replace(this.grid.element, failure(table.error), table.error.code === 403 ? this.whoMay() : null);
       this.state.hidden = true;
       return;
     }
@@ -177,6 +177,14 @@ class List {
     this.arrive();
     this.drawState();
     this.foot.draw(table, rows.length, this.sort);
+  }
+
+  /** For somebody who may not. */
+  whoMay() {
+    const { tenant, resource, namespace } = this;
+    const query = new URLSearchParams({ verb: "list", what: fullName(resource), namespace });
+    const to = `${address("t", tenant, "access")}?${query}`;
+    return h("p", {}, h("a", { href: to }, `Who may list ${resource.resource}`));
   }
 
   /** To whoever else shows how many there are. */

@@ -31,7 +31,7 @@ function drawn({ database, ...system }) {
     panel("Logs, the largest first", table(LOGS, system.logs)),
     panel(`Database: ${bytes(database.bytes)}, PostgreSQL ${database.version}, up ${duration(database.upSeconds * 1000)}`, table([["Table", (t) => t.name], ["Size", (t) => bytes(t.bytes), "numeric"], ["Partitions", (t) => String(t.partitions), "numeric"]], database.tables)),
     panel("Connections", table([["Application", (c) => c.application], ["State", (c) => c.state], ["Connections", (c) => String(c.connections), "numeric"], ["Longest statement", (c) => `${c.longestSeconds.toFixed(1)} s`, "numeric"]], system.connections)),
-    panel("Duties", table([["Lease", (l) => l.name], ["Holder", (l) => l.holder], ["Until", (l) => at(l.until)]], system.leases)),
+    panel("Duties", table([["Lease", (l) => l.name], ["Holder", (l) => l.holder], ["Until", (l) => [at(l.until), Date.parse(l.until) < Date.now() ? h("span", { class: "muted" }, " (ended)") : null]]], system.leases)),
     panel("Certificates", table([["", (c) => c.name], ["Subject", (c) => c.subject], ["Expires", (c) => h("span", { class: c.soon ? "bad" : "" }, at(c.expires))]], system.certificates)),
     panel("Settings in force", table([["Setting", (s) => s[0]], ["Value", (s) => s[1]]], Object.entries(system.settings), "All are the defaults.")),
   ];
