@@ -12,8 +12,14 @@ from django.http.response import HttpResponseBase
 class StaticFiles(ASGIStaticFilesHandler):
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
         """A path that leads out of the directory, or that no file can have, is one that is not
-        there."""
+        there.
+
+        Browsers ask each time whether a file is still the same: left to themselves they take an
+        old one for as fresh as it is old (RFC 9111, 4.2.2), and after an upgrade a page would be
+        made of scripts that do not fit together."""
         try:
-            return await super().get_response_async(request)
+            answer = await super().get_response_async(request)
+            answer["Cache-Control"] = "no-cache"
+            return answer
         except (SuspiciousOperation, ValueError, OSError):
             return response_for_exception(request, Http404())

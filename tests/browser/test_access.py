@@ -148,6 +148,12 @@ def test_what_somebody_may_do_namespace_by_namespace_and_why(console: Console) -
     console.see("Namespace shop")
     text = granted(console)
     assert text.index("The whole tenant") < text.index("acc-everywhere") < text.index("acc-two")
+    fill(forms(console, 3)[1], kind="Group", subject="acc-team", groups="")
+    console.see("What Group acc-team may do")
+    first = console.one("#granted tbody tr").text
+    assert "acc-everywhere" in first, "what names it, before what everybody has"
+    fill(forms(console, 3)[1], kind="User", subject="acc-bob", groups="acc-team")
+    console.see("What User acc-bob may do")
     assert "Group acc-team" in text and "User acc-bob" in text
     trying = forms(console, 3)[2]
     fill(trying, verb="patch", what="configmaps", namespace="shop")
@@ -174,8 +180,7 @@ def names_of(form: WebElement) -> list[str | None]:
 
 # --- giving somebody a role -----------------------------------------------------------------------
 def test_a_colleague_is_given_a_role_after_a_dry_run(console: Console) -> None:
-    console.open(f"{PAGE}?kind=User&subject=acc-colleague")
-    console.see("What User acc-colleague may do")
+    console.open(PAGE)
     console.one("#give").click()
     form = console.one("dialog form")
     assert console.one("dialog h2").text == "Give access in tenant demo"
@@ -187,6 +192,9 @@ def test_a_colleague_is_given_a_role_after_a_dry_run(console: Console) -> None:
     assert console.installation.request("GET", path)[0] == 404
     form.find_element(By.CSS_SELECTOR, "button[type=submit]").click()
     console.see("acc-colleague has view in namespace shop of tenant demo.")
+    console.arrive("/admin/console/t/demo/access")
+    console.see("What User acc-colleague may do")
+    assert "view-acc-colleague" in console.one("#granted").text
     made = get(console, f"{IN_SHOP}/rolebindings/view-acc-colleague")
     assert (made["roleRef"]["name"], made["subjects"]) == ("view", [user("acc-colleague")])
     console.until(lambda: "view-acc-colleague" in granted(console))

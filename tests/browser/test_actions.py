@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from selenium.webdriver.common.by import By
 
 from tests.support.consolebrowser import Console
 from tests.support.consolechanges import Changes, get
+from tests.support.installation import eventually
 
 MAPS = "/api/v1/namespaces/shop/configmaps"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/shop/deployments"
@@ -192,6 +194,11 @@ def test_scaling_warns_of_who_scales_as_well(changes: Changes) -> None:
 def test_a_namespace_is_deleted_once_its_name_is_typed(changes: Changes) -> None:
     console = changes.console
     make(console, "/api/v1/namespaces", "going")
+    make(console, "/api/v1/namespaces/going/configmaps", "goes-along")
+    console.open("/t/demo/core/namespaces/-/going?tab=owners")
+    console.see("What it holds")
+    link = console.browser.find_element(By.LINK_TEXT, "ConfigMap")
+    assert str(link.get_attribute("href")).endswith("/core/configmaps?namespace=going")
     console.open("/t/demo/core/namespaces")
     changes.select("going")
     changes.press("delete")
@@ -200,7 +207,8 @@ def test_a_namespace_is_deleted_once_its_name_is_typed(changes: Changes) -> None
     typed.send_keys("goin")
     assert not console.one("#perform").is_enabled()
     typed.send_keys("g")
-    console.one("dialog input[value=Foreground]").click()
+    console.until(lambda: re.search(r"deleted, too: .*[12] ConfigMap", console.text()))
+    assert not console.all("dialog input[value=Orphan]"), "it would spare nothing"
     changes.perform()
     path = "/clusters/demo/api/v1/namespaces/going"
 
@@ -209,6 +217,35 @@ def test_a_namespace_is_deleted_once_its_name_is_typed(changes: Changes) -> None
         return status == 404 or "deletionTimestamp" in answer["metadata"]
 
     console.until(going)
+
+
+def test_an_object_whose_namespace_has_gone_leads_to_it(console: Console) -> None:
+    inside = "/api/v1/namespaces/went/configmaps"
+    site = console.installation
+    make(console, "/api/v1/namespaces", "went")
+    make(console, inside, "went-along")
+    assert site.request("DELETE", "/clusters/demo/api/v1/namespaces/went")[0] == 200
+    eventually(lambda: site.request("GET", "/clusters/demo/api/v1/namespaces/went")[0] == 404)
+    undelete(console, "went-along")
+    console.see("It comes back to its namespace: undelete went first.")
+    console.browser.find_element(By.LINK_TEXT, "went").click()
+    console.see("DELETED")
+    assert not console.all("dialog")
+    console.one("tr[data-revision] .restore").click()
+    console.one("dialog button[type=submit]").click()
+    console.see("went is back.")
+    console.see("which made it")
+    undelete(console, "went-along")
+    console.one("dialog button[type=submit]").click()
+    eventually(lambda: site.request("GET", f"/clusters/demo{inside}/went-along")[0] == 200)
+    console.complaints()  # the 404 of the first dry run
+
+
+def undelete(console: Console, name: str) -> None:
+    """From the list of what was deleted, as far as the dry run."""
+    console.open("/t/demo/deleted?namespace=went")
+    path = f"//main//tr[contains(., '{name}')]//button"
+    console.until(lambda: console.browser.find_elements(By.XPATH, path))[0].click()
 
 
 def test_a_viewer_has_nothing_to_press_and_is_refused_by_the_server(

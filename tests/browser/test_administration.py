@@ -28,6 +28,15 @@ def press(console: Console, text: str) -> None:
     console.until(lambda: [b for b in console.all("main button") if b.text == text])[0].click()
 
 
+def older(console: Console) -> str:
+    """Up to when entries are shown, once they are older than those that were."""
+    is_it = lambda b: b.text == "Older entries"  # noqa: E731
+    button = console.until(lambda: [b for b in console.all("main button") if is_it(b)])[0]
+    button.click()
+    console.until(lambda: button not in console.all("main button"))
+    return str(console.one("[name=until]").get_attribute("value"))
+
+
 def test_tenants_show_their_use_and_quotas_can_be_changed(console: Console) -> None:
     console.open("/tenants")
     console.see("demo")
@@ -36,11 +45,19 @@ def test_tenants_show_their_use_and_quotas_can_be_changed(console: Console) -> N
     console.see("Bytes written this hour")
     _picture(console, "tenant")
     console.one(".toolbar button").click()
+    field = console.one("dialog input[name=logBytes]")
+    assert field.get_attribute("placeholder") == "8.0 GiB", "what holds while it is empty"
     console.one("dialog input[name=objects]").send_keys("4321")
+    field.send_keys("two")
+    console.one("dialog button[type=submit]").click()
+    console.see("Bytes of history: two is no whole number like 500, 20k or 2Gi")
+    field.clear()
+    field.send_keys("2 GiB")
     console.one("dialog button[type=submit]").click()
     console.see("4,321")
     assert console.installation.request("GET", f"{TENANTS}/demo")[1]["spec"]["quotas"] == {
-        "objects": 4321
+        "objects": 4321,
+        "logBytes": 2**31,
     }
 
 
@@ -91,11 +108,9 @@ def test_audit_and_system(console: Console) -> None:
     console.see("configmaps/shop/seen-in-audit")
     _picture(console, "audit")
     console.open("/audit?show=all")
-    press(console, "Older entries")
-    console.until(lambda: "until=" in console.browser.current_url)
-    before = console.one("[name=until]").get_attribute("value")
-    press(console, "Older entries")
-    console.until(lambda: str(console.one("[name=until]").get_attribute("value")) < str(before))
+    before = older(console)
+    assert "until=" in console.browser.current_url
+    assert older(console) < before
     console.open("/system")
     console.see("Settings in force")
     (worker,) = console.all("[aria-label=Workers] tbody tr")

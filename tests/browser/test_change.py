@@ -73,14 +73,24 @@ def test_one_field_is_put_back_from_the_history(changes: Changes) -> None:
     assert '"before"' in row.text
     row.find_element("css selector", "a").click()
     console.see(".data.a has its value of revision")
-    console.see("It is a field that git applies: Review shows both values and asks whether you")
+    assert "git (applied)" in changes.refusal("conflict"), "it is reviewed at once"
     assert console.one(".field-panel h2").text == "data.a", "where the cursor is"
-    changes.review()
-    changes.refusal("conflict")  # with git, which has applied it
     changes.choose("take")
     console.complaints()  # of the 409
     assert changes.lines("added") == ["a: before"]
     assert changes.lines("removed") == ["a: after"]
+    assert "nothing is stored yet" in console.text()
+
+
+def test_a_field_that_nobody_else_owns_is_put_back_in_two_clicks(changes: Changes) -> None:
+    console = changes.console
+    for value in "before", "after":
+        apply(console, f"{MAPS}/mine", "polyplane-console", config_map("mine", {"a": value}))
+    console.open("/t/demo/core/configmaps/shop/mine?tab=history")
+    console.one("details.put-back[open] li a").click()
+    console.one("#store").click()
+    console.see("ConfigMap mine is stored")
+    assert get(console, f"{MAPS}/mine")["data"] == {"a": "before"}
 
 
 def test_what_apply_cannot_take_away_goes_by_an_update(changes: Changes) -> None:

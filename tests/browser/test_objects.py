@@ -221,11 +221,11 @@ def test_back_leads_to_the_tab_before(console: Console, site: Installation) -> N
     press(console, f'tr[data-revision="{version}"] button.link')
     console.see(f"As it was at revision {version}")
     console.browser.back()
-    console.see(f"Revision {version}, the first")
+    console.see(f"Revision {version}, which made it")
     press(console, "a[href='?tab=events']")
     console.see("There are no events about it.")
     console.browser.back()
-    console.see(f"Revision {version}, the first")
+    console.see(f"Revision {version}, which made it")
 
 
 def test_what_was_deleted_is_found_and_comes_back(console: Console, site: Installation) -> None:

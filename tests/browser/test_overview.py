@@ -37,8 +37,10 @@ def test_what_waits_for_its_end_is_shown_and_leads_to_why(
 ) -> None:
     console.open("/")
     console.see("Stuck deletions")
-    assert "configmaps/overview/waiting" not in console.text(), "not for five minutes yet"
-    Select(console.one("[aria-label='Waiting for longer than']")).select_by_visible_text("any time")
+    console.see("Nothing has been for so long.")
+    assert "configmaps/overview/waiting" in console.text(), "it is told all the same, for less"
+    Select(console.one("[aria-label='Being deleted']")).select_by_visible_text("for any time")
+    console.gone("Nothing has been for so long.")
     console.see("configmaps/overview/waiting")
     console.see("example.com/wait")
     assert console.browser.current_url.endswith("?stuck=0")
@@ -51,7 +53,7 @@ def test_what_waits_for_its_end_is_shown_and_leads_to_why(
 def test_an_owner_of_nothing_is_shown_none_of_it(somebody: Console, world: Installation) -> None:
     somebody.log_in("nobody")
     somebody.open("/?stuck=0")
-    somebody.see("Nothing is stuck.")
+    somebody.see("Nothing is being deleted.")
     assert "overview/waiting" not in somebody.text()
 
 

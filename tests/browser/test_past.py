@@ -274,9 +274,19 @@ def audited(console: Console, path: str) -> list[Any]:
     return items
 
 
+def test_a_moment_is_typed_as_people_write_it(console: Console, site: Installation) -> None:
+    made(site, MAPS, "typed")
+    console.open(PAST)
+    console.see("ConfigMap typed")
+    field = console.one("[name=at]")
+    field.send_keys("1s", Keys.ENTER)
+    console.until(lambda: str(field.get_attribute("value")).endswith("Z"))
+    assert "at=20" in console.browser.current_url, "the address means the same tomorrow"
+
+
 def test_what_cannot_be_asked_is_said(console: Console) -> None:
-    console.open(f"{PAST}&at=yesterday")
-    console.see("“yesterday” is no moment. A time (10m")
+    console.open(f"{PAST}&at=noonish")
+    console.see("noonish is no time: write 14:05, yesterday, 2h")
     console.open(f"{PAST}&resource=unheardof")
     console.see("the server doesn't have a resource type")
     console.complaints()  # 400s

@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 import pytest
 from selenium.webdriver.common.by import By
-from selenium.webdriver.support.ui import Select
 
 from tests.support.consolebrowser import Console
 from tests.support.installation import REPOSITORY, eventually
@@ -47,10 +46,6 @@ class Mouse:
         self.console.until(lambda: [e.click() or e for e in seen()[:1]])
         self.clicks += 1
 
-    def choose(self, label: str, text: str) -> None:
-        Select(self.console.one(f"[aria-label='{label}']")).select_by_visible_text(text)
-        self.clicks += 1
-
     def find(self, typed: str, name: str) -> None:
         """By the palette: one click opens it, one chooses."""
         self.click(".finder")
@@ -80,9 +75,32 @@ def put_back(mouse: Mouse) -> None:
     eventually(lambda: site.request("GET", DEPLOYMENT)[1]["spec"]["replicas"] == 3)
 
 
+def put_one_back(mouse: Mouse) -> None:
+    """An earlier change, by a manager that applies the field; another field has changed since."""
+    site = mouse.console.installation
+    before = site.request("GET", DEPLOYMENT)[1]["spec"]["replicas"]
+    path = f"{DEPLOYMENT}?fieldManager=early&force=true"
+    wanted = {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 7}}
+    assert site.request("PATCH", path, wanted, "application/apply-patch+yaml")[0] == 200
+    later = {"metadata": {"annotations": {"example.com/later": "yes"}}}
+    assert site.request("PATCH", DEPLOYMENT, later, "application/merge-patch+json")[0] == 200
+    mouse.find("deploy web", "web")
+    mouse.click("a[href='?tab=blame']")
+    row = "//div[contains(@class, 'line')][contains(., 'replicas: 7')]"
+    revision = f"{row}//button[contains(@class, 'revision')]"
+    find = mouse.console.browser.find_elements
+    mouse.console.until(lambda: find(By.XPATH, revision))[0].click()
+    mouse.clicks += 1
+    mouse.click("details.put-back li a")
+    mouse.click("table.conflicts button[value=take]")
+    mouse.click("#store")
+    eventually(lambda: site.request("GET", DEPLOYMENT)[1]["spec"]["replicas"] == before)
+    kept = site.request("GET", DEPLOYMENT)[1]["metadata"]["annotations"]
+    assert kept["example.com/later"] == "yes"
+
+
 def free(mouse: Mouse) -> None:
     mouse.click("a.brand")
-    mouse.choose("Waiting for longer than", "any time")
     mouse.on("configmaps/legacy/invoices-2019", "section[@aria-label='Stuck deletions']")
     mouse.click(".remove-finalizer")
     mouse.console.one("dialog input").send_keys("invoices-2019")
@@ -210,6 +228,16 @@ def test_a_task_takes_as_many_clicks_as_the_page_says(
     TASKS[task](mouse)
     assert told()[task] == str(mouse.clicks)
     console.complaints()  # refusals of the API, which some tasks meet
+
+
+def test_one_field_of_an_earlier_change_takes_as_many_clicks_as_the_page_says(
+    world: Console, console: Console
+) -> None:
+    mouse = Mouse(console)
+    put_one_back(mouse)
+    text = (REPOSITORY / "docs/console-tasks.md").read_text()
+    assert re.findall(r"another manager applies takes (\d+)", text) == [str(mouse.clicks)]
+    console.complaints()  # the 409 of the dry run
 
 
 def test_the_page_has_these_twelve_tasks() -> None:

@@ -21,7 +21,7 @@ ACME = "/clusters/acme"
 MAPS = f"{ACME}/api/v1/namespaces/shop/configmaps"
 STUCK = "/t/acme/core/configmaps/legacy/invoices-2019?tab=stuck"
 SECRET = "/t/acme/core/secrets/shop/database-login"
-RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _TOP = "return document.querySelector(arguments[0]).getBoundingClientRect().top"
 _BESIDE = """
 const links = [...document.querySelectorAll("nav.kinds a")];
@@ -151,13 +151,13 @@ def test_who_reads_a_secret_may_also_list_it(acme: Console) -> None:
 def test_a_moment_of_the_past_is_typed_as_people_say_it(acme: Console) -> None:
     acme.open("/t/acme/past?namespace=shop")
     acme.see("objects as of now")
-    acme.one("[name=at]").send_keys("1s", Keys.ENTER)
+    acme.one("[name=at]").send_keys("1 second ago", Keys.ENTER)
     acme.until(lambda: "at" in query(acme))
     assert RFC_3339.fullmatch(query(acme)["at"][0])
     acme.see("objects as of")
     acme.one("[name=at]").clear()
     acme.one("[name=at]").send_keys("some day", Keys.ENTER)
-    acme.see("“some day” is no moment. A time (10m, 2 hours ago, 14:05")
+    acme.see("some day is no time: write 14:05, yesterday, 2h")
 
 
 def test_the_audit_log_takes_times_as_it_shows_them(acme: Console) -> None:
@@ -170,7 +170,7 @@ def test_the_audit_log_takes_times_as_it_shows_them(acme: Console) -> None:
     acme.until(lambda: query(acme).get("until") == [f"{shown.replace(' ', 'T')}Z"])
     until.clear()
     until.send_keys("soon", Keys.ENTER)
-    acme.see("until: “soon” is no time.")
+    acme.see("until: soon is no time: write 14:05")
 
 
 # --- tenants and accounts -------------------------------------------------------------------------

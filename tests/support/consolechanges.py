@@ -82,13 +82,14 @@ class Changes:
         return str(self.console.one(f".refusal.{kind}").text)
 
     def choose(self, *values: str) -> None:
-        """One for each row of the table of conflicts."""
+        """One for each row of the table of conflicts; a single one needs no more than that."""
         self.console.one("table.conflicts")
         rows = self.console.all("table.conflicts tbody tr")
         assert len(rows) == len(values)
         for row, value in zip(rows, values, strict=True):
-            row.find_element("css selector", f"input[value={value}]").click()
-        self.console.one("#settle").click()
+            row.find_element("css selector", f"[value={value}]").click()
+        if len(rows) > 1:
+            self.console.one("#settle").click()
 
     def lines(self, kind: str) -> list[str]:
         """Those of the comparison that are ``added``, ``removed`` or ``server``."""

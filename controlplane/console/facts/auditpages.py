@@ -7,6 +7,7 @@ is full of the rest.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from datetime import datetime, timedelta
 from functools import cache
@@ -29,6 +30,10 @@ from controlplane.console.facts.asking import Answer, Refused, asked, number_of
 from controlplane.tenancy.models import Tenant
 
 _EXACT = {"user": "user_name", "verb": "verb", "resource": "resource", "namespace": "namespace"}
+_RESTORE = re.compile(
+    r"(?:/clusters/[^/]+)?/apis/history\.polyplane\.dev/v1/(?:namespaces/[^/]+/)?"
+    r"(?:cluster)?revisions/(\d+)/(rollback|undelete)(?:\?|\Z)"
+)
 _MOST = 500
 _SPAN = timedelta(days=1)
 
@@ -100,6 +105,7 @@ def described(row: AuditEntry, names: dict[int, str]) -> Answer:
         "user": row.user_name,
         "as": row.acting,
         "verb": row.verb,
+        "restored": _restored(row),
         "code": row.code,
         "group": row.api_group,
         "resource": row.resource,
@@ -109,6 +115,12 @@ def described(row: AuditEntry, names: dict[int, str]) -> Answer:
         "target": row.target,
         "event": row.event,
     }
+
+
+def _restored(row: AuditEntry) -> str:
+    """What a create was that restored an object ("rollback of 265"), by its address; else ""."""
+    found = _RESTORE.match(row.data.get("requestURI") or "")
+    return f"{found[2]} of {found[1]}" if found else ""
 
 
 def _tenants(rows: list[AuditEntry]) -> set[int]:

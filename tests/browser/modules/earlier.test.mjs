@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { appliers, withEarlier } from "../../../controlplane/console/static/console/change/earlier.js";
+import { withEarlier } from "../../../controlplane/console/static/console/change/earlier.js";
 import { SCHEMAS, TOY, toy } from "./worlds.mjs";
 
 function spec(now, then, field) {
@@ -30,15 +30,4 @@ test("items of lists are found by their keys, whose defaults may be left out", (
   assert.deepEqual(spec(now, then, at(2)).ports.map(({ port }) => port), [1]);
   const back = spec(now, then, `${at(3)}.name`).ports[2];
   assert.deepEqual(back, { port: 3, protocol: "TCP", name: "gone" });
-});
-
-test("who applies the field is told beforehand, oneself is not", () => {
-  const entry = (manager, operation, fieldsV1) => ({ manager, operation, apiVersion: "v1", fieldsV1 });
-  const size = { "f:spec": { "f:size": {} } };
-  const live = { metadata: { managedFields: [
-    entry("git", "Apply", size), entry("kubectl", "Update", size), entry("me", "Apply", size),
-    entry("other", "Apply", { "f:spec": { "f:mode": {} } }),
-  ] } };
-  assert.deepEqual(appliers(live, ["spec", "size"], "me"), ["git"]);
-  assert.deepEqual(appliers(live, ["spec", "mode"], "other"), []);
 });

@@ -68,6 +68,7 @@ test("what a refusal means", () => {
     [{ reason: "NotFound" }, "gone"],
     [{ reason: "AlreadyExists" }, "exists"],
     [{ reason: "Forbidden", message: "x is forbidden: User ..." }, "forbidden"],
+    [{ reason: "Forbidden", message: "x is forbidden: exceeded quota: tenant t is limited to 9 objects" }, "full"],
     [{ reason: "Invalid", details: { causes: [{ field: "spec.size", message: "m" }] } }, "invalid"],
     [{ message: "failed to create typed patch object (/d; v1, Kind=Toy): .spec.foo: field not declared in schema" },
       "invalid"],

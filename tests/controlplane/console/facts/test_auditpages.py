@@ -35,6 +35,7 @@ from .conftest import Ask
 SERVER, CONTROLLER = "system:apiserver", "system:kube-controller-manager"
 REVIEWS = "authorization.k8s.io/selfsubjectaccessreviews"
 SEARCHES, COUNTS = "search.polyplane.dev/objectsearches", "search.polyplane.dev/objectcounts"
+HISTORY = "/apis/history.polyplane.dev/v1"
 MAPS, QUOTAS, ACCOUNTS = "/configmaps", "/resourcequotas", "/serviceaccounts"
 LEASES = "coordination.k8s.io/leases"
 AGGREGATED = "metrics.example.com/readings"
@@ -179,6 +180,25 @@ def test_refusals_are_found_by_a_part_of_what_was_answered(ask: Ask, namespace: 
     for part in "%2750%25_off%27 with binding", "DENIED", "50%25_":
         assert found(ask, f"namespace={namespace}&message={part}")[0] == [refused]
     assert found(ask, f"namespace={namespace}&message=5%25off")[0] == []
+
+
+@pytest.mark.parametrize(
+    ("uri", "expected"),
+    [
+        (f"{HISTORY}/namespaces/shop/revisions/265/rollback?fieldManager=x", "rollback of 265"),
+        (f"/clusters/acme{HISTORY}/clusterrevisions/315/undelete", "undelete of 315"),
+        (f"{HISTORY}/namespaces/shop/revisions/265/rollbacks", ""),
+        ("/api/v1/namespaces/shop/services/x/proxy/revisions/1/rollback", ""),
+        (f"/api/v1/namespaces/shop/configmaps?x={HISTORY}/clusterrevisions/1/undelete", ""),
+    ],
+)
+def test_a_create_that_restored_an_object_says_so(
+    ask: Ask, namespace: str, uri: str, expected: str
+) -> None:
+    with django_everywhere():
+        made(namespace, datetime.now(UTC), ("reader-of-all", "create", MAPS, 201, 1, {"uri": uri}))
+    _, answer = ask("looker", "GET", f"audit?namespace={namespace}")
+    assert [item["restored"] for item in answer["items"]] == [expected]
 
 
 def test_it_is_left_out_by_one_query(ask: Ask, namespace: str, entries: dict[str, str]) -> None:

@@ -12,15 +12,18 @@ import { bindingOf, KINDS, nameOf, SUBJECTS } from "./questions.js";
 const ROLES = ["view", "edit", "admin"];
 const MOST_NAMESPACES = 8; // that are asked about for the button
 
-/** The button, disabled with the reason for who may create no binding; done: called when one has
- *  been created. */
+/** The button, disabled with the reason for who may create no binding; done: called with the subject
+ *  {kind, name, namespace} when one has been created. */
 export async function giveButton(tenant, namespaces, done) {
   const places = ["", ...namespaces.slice(0, MOST_NAMESPACES)];
   const answers = await Promise.all(places.map((namespace) => mayBind(tenant, namespace)));
   await styled();
   const answer = answers.find((one) => one.allowed) ?? answers[0];
   const chosen = places[answers.indexOf(answer)];
-  const run = async () => (await dialog(tenant, namespaces, chosen)) && done();
+  const run = async () => {
+    const subject = await dialog(tenant, namespaces, chosen);
+    if (subject) done(subject);
+  };
   return guarded(tenant, "Give access", answer, { class: "primary", id: "give", onclick: run });
 }
 
@@ -97,7 +100,7 @@ class Form {
       if (dryRun) return replace(this.said, h("p", { class: "good" }, `${body.kind} ${wanted.name} would be created.`));
       const place = wanted.namespace ? `namespace ${wanted.namespace} of` : "the whole of";
       notify(`${wanted.subject.name} has ${wanted.role} in ${place} tenant ${this.tenant}.`);
-      this.close(true);
+      this.close(wanted.subject);
     } catch (error) {
       replace(this.said, failure(error));
     }

@@ -1,8 +1,11 @@
 /* What can be done to objects besides editing them: each action's question to the authorizer, its
    form, and its request for one object. */
 
+import { forget } from "../lib/counts.js";
 import { toType as typeIt } from "../lib/dialog.js";
 import { h, replace } from "../lib/dom.js";
+import { holdings } from "../lib/holdings.js";
+import { number } from "../lib/units.js";
 import { autoscalersOf, scalingManagers } from "./autoscalers.js";
 import { PROPAGATION, canRestart, mark, parseMarks, remove, restart, scale, toType } from "./requests.js";
 import { fetchObject } from "./wire.js";
@@ -103,8 +106,9 @@ const MEANT = {
   Orphan: "what it owns stays",
 };
 
-function deleting(resource, objects) {
+function deleting(resource, objects, tenant) {
   const wanted = toType(resource, objects);
+  const within = isNamespace(resource);
   const typed = wanted && h("input", { type: "text", autocomplete: "off", spellcheck: "false",
     autofocus: true, "aria-label": `Type ${wanted} to confirm` });
   const choices = PROPAGATION.map((name) => h("label", {}, h("input", { type: "radio",
@@ -113,10 +117,11 @@ function deleting(resource, objects) {
   const held = objects.filter(({ metadata }) => metadata.finalizers?.length).length;
   return {
     nodes: [
-      h("fieldset", {}, h("legend", {}, "Dependents"), choices),
+      // what is in a namespace is not what it owns: no choice spares it
+      within ? null : h("fieldset", {}, h("legend", {}, "Dependents"), choices),
       held ? h("p", { class: "warn" }, `${held === 1 && objects.length === 1 ? "It has" : `${held} have`} `
         + "finalizers: what is deleted stays until their controllers let it go.") : null,
-      losses(resource),
+      losses(resource, objects, tenant),
       wanted ? h("label", { class: "field" }, typeIt(wanted), typed) : null,
     ],
     ready: () => !wanted || typed.value === wanted,
@@ -125,10 +130,28 @@ function deleting(resource, objects) {
   };
 }
 
-function losses({ group, resource }) {
-  if (group === "" && resource === "namespaces") return h("p", { class: "bad" }, "Everything in it is deleted, too.");
-  if (resource === "customresourcedefinitions" && group === "apiextensions.k8s.io") {
+function isNamespace({ group, resource }) {
+  return group === "" && resource === "namespaces";
+}
+
+function losses(resource, objects, tenant) {
+  if (isNamespace(resource)) return contents(objects, tenant);
+  if (resource.resource === "customresourcedefinitions" && resource.group === "apiextensions.k8s.io") {
     return h("p", { class: "bad" }, "All objects of its kind are deleted, too.");
   }
   return null;
+}
+
+/** What goes with namespaces: for one it is counted. */
+function contents(objects, tenant) {
+  const said = h("p", { class: "bad", role: "status" }, "Everything in it is deleted, too.");
+  if (objects.length > 1) return said;
+  forget(); // as it is now
+  holdings(tenant, objects[0].metadata.name).then(({ kinds, hidden }) => {
+    const counted = kinds.map(({ resource, count }) => `${number(count)} ${resource.kind}`);
+    const more = hidden ? ["what you may not list"] : [];
+    if (!counted.length && !hidden) replace(said, "There is nothing in it.");
+    else replace(said, `Everything in it is deleted, too: ${[...counted, ...more].join(", ")}.`);
+  }, () => {}); // who may not count is told what there is to fear all the same
+  return said;
 }

@@ -1,6 +1,7 @@
 /* What one can do after the server has refused an edit. */
 
 import { h } from "../lib/dom.js";
+import { address } from "../lib/router.js";
 import { brief, field } from "./difference.js";
 import { get } from "./paths.js";
 import { settle } from "./rebase.js";
@@ -13,6 +14,7 @@ const TITLES = {
   stale: "It has changed since you opened it",
   gone: "It is not there any more",
   exists: "There is one of this name already",
+  full: "A quota is used up",
   forbidden: "You may not do this",
   invalid: "The server does not take it",
   refused: "The server refused it",
@@ -20,7 +22,7 @@ const TITLES = {
 
 /** The panel about a Refusal. bench: the Workbench; mine: the object that was refused. */
 export function answers(bench, refusal, mine) {
-  const ways = { conflict: conflict, stale: stale, invalid: invalid }[refusal.kind];
+  const ways = { conflict: conflict, stale: stale, full: full, invalid: invalid }[refusal.kind];
   return h("div", { class: `failure refusal ${refusal.kind}`, role: "alert" },
     h("h2", {}, TITLES[refusal.kind]),
     ways ? ways(bench, refusal, mine) : h("p", { class: "said" }, refusal.message));
@@ -28,25 +30,25 @@ export function answers(bench, refusal, mine) {
 
 /** Each field with who owns it, to be taken over or left. */
 function conflict(bench, { fields }, mine) {
-  const choices = new Choices(fields);
-  const done = () => {
+  const choices = new Choices(fields, () => {
     const left = fields.filter((f) => choices.get(f) === "leave");
     let object = mine;
     for (const { path } of left) object = bench.task.leave(object, path);
     if (left.length) bench.put(object);
     return bench.review(left.length < fields.length);
-  };
+  });
   const rows = fields.map((f, at) => h("tr", {},
     h("td", {}, field(f.path)),
     h("td", {}, h("code", {}, brief(get(bench.shown(bench.task.live), f.path)))),
     h("td", {}, h("code", {}, brief(get(bench.shown(mine), f.path)))),
     h("td", {}, f.managers.map((m) => h("span", { class: "badge" }, named(m)))),
-    h("td", {}, choices.radio(at, "take", "Take over"), choices.radio(at, "leave", "Leave"))));
+    h("td", {}, choices.offer(at, "take", "Take over"), " ", choices.offer(at, "leave", "Leave"))));
   const heads = ["Field", "Now", "Yours", "Owned by", ""].map((text) => h("th", {}, text));
   return [
-    h("p", {}, "Taking a field over sets your value and makes it this manager's; leaving it drops your change of it."),
+    h("p", {}, "Taking a field over sets your value and makes it this manager's; leaving it drops your change of it. "
+      + "Whoever applies a field that is taken over is told of the conflict next time, or sets it back by force."),
     h("table", { class: "conflicts" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows)),
-    choices.buttons(done, [["take", "Take all over"], ["leave", "Leave all"]]),
+    choices.buttons([["take", "Take all over"], ["leave", "Leave all"]]),
   ];
 }
 
@@ -55,16 +57,29 @@ function named({ manager, operation, subresource, apiVersion }) {
   return `${manager} (${[how, subresource].filter(Boolean).join(", ")})`;
 }
 
-/** One choice for each of some things; none is made beforehand. */
+/** One choice for each of some things; none is made beforehand. Once all are made, and it has been
+    said, `done` goes on; a single one goes on as it is made. */
 class Choices {
-  constructor(keys) {
-    this.keys = keys;
+  constructor(keys, done) {
+    Object.assign(this, { keys, done });
     this.made = new Map();
     this.inputs = [];
   }
 
   get(key) {
     return this.made.get(key);
+  }
+
+  offer(at, value, text) {
+    return this.keys.length > 1 ? this.radio(at, value, text) : this.only(value, text);
+  }
+
+  only(value, text) {
+    const onclick = () => {
+      this.made.set(this.keys[0], value);
+      return this.done();
+    };
+    return h("button", { type: "button", class: "button", value, onclick }, text);
   }
 
   radio(at, value, text) {
@@ -83,12 +98,12 @@ class Choices {
     }
   }
 
-  /** Goes on once every choice is made; values: [[value, text]] for a choice of all. */
-  buttons(done, values) {
+  /** values: [[value, text]] for a choice of all. */
+  buttons(values) {
+    if (this.keys.length === 1) return null;
     this.go = h("button", { type: "button", class: "button primary", id: "settle", disabled: true,
-      onclick: done }, "Review with these choices");
-    const all = this.keys.length > 1 ? values : [];
-    return h("div", { class: "buttons" }, this.go, all.map(([value, text]) => h("button",
+      onclick: this.done }, "Review with these choices");
+    return h("div", { class: "buttons" }, this.go, values.map(([value, text]) => h("button",
       { type: "button", class: "button", onclick: () => this.all(value) }, text)));
   }
 
@@ -122,24 +137,31 @@ export function rebased(bench, { object, conflicts }) {
       h("p", {}, "Your changes now stand on the version that is stored. Nothing was in the way.")));
     return;
   }
-  const choices = new Choices(conflicts);
-  const done = () => {
+  const choices = new Choices(conflicts, () => {
     let settled = object;
     for (const c of conflicts) settled = settle(settled, c, choices.get(c));
     bench.put(settled);
     bench.say();
     return bench.review();
-  };
+  });
   const hidden = isSecret(object);
   const rows = conflicts.map((c, at) => h("tr", {},
     h("td", {}, field(c.path)),
     ["base", "theirs", "mine"].map((which) => h("td", {}, h("code", {}, hidden && c[which] !== undefined ? "(hidden)" : brief(c[which])))),
-    h("td", {}, choices.radio(at, "theirs", "Theirs"), choices.radio(at, "mine", "Mine"))));
+    h("td", {}, choices.offer(at, "theirs", "Theirs"), " ", choices.offer(at, "mine", "Mine"))));
   const heads = ["Field", "When you opened it", "Theirs", "Yours", ""].map((text) => h("th", {}, text));
   bench.say(h("div", { class: "failure refusal rebased", role: "alert" },
     h("h2", {}, "Both of you changed these fields"),
     h("table", { class: "conflicts" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows)),
-    choices.buttons(done, [["theirs", "All theirs"], ["mine", "All mine"]])));
+    choices.buttons([["theirs", "All theirs"], ["mine", "All mine"]])));
+}
+
+/** Of the tenant or of one of its namespaces; the dry run stores nothing, and so fills none. */
+function full({ task: { tenant } }, { message }) {
+  const ofTenant = message.includes("exceeded quota: tenant ");
+  const page = ofTenant ? address("tenants", tenant) : address("t", tenant, "core", "resourcequotas");
+  const where = ofTenant ? `Tenant ${tenant}: its use and its quotas` : "The resource quotas of the tenant";
+  return [h("p", { class: "said" }, message), h("p", {}, h("a", { href: page }, where))];
 }
 
 /** Every field that the server named, which leads to its line. */

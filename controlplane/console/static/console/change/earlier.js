@@ -1,7 +1,6 @@
 /* One field as it was in a revision, put into an edit of the object as it is now. */
 
 import { editable } from "./configuration.js";
-import { owners } from "./ownership.js";
 import { get, resolve, set } from "./paths.js";
 
 /** {object, path}: the object of an Edit with one field as another state of it has it, and where the
@@ -14,10 +13,4 @@ export function withEarlier({ schemas, node, base, status }, then, text) {
   if (!at.whole) return undefined;
   const { path } = at;
   return { path, object: set(now, path, there.whole ? get(before, path) : undefined) };
-}
-
-/** The managers other than one's own that apply a field of the object, and so would be asked. */
-export function appliers(live, path, manager) {
-  const others = owners(live, path).filter((o) => o.operation === "Apply" && o.manager !== manager);
-  return [...new Set(others.map((o) => o.manager))];
 }

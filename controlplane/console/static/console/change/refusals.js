@@ -7,13 +7,15 @@ const UNKNOWN = /(unknown|duplicate) field "((?:[^"\\]|\\.)*)"/g;
 const UNDECLARED = /(?:^|: |\n\s*)(\.\S+): ([^\n]+)/g;
 
 /** "conflict" (others own fields), "stale" (the object is another one by now), "gone", "exists",
-    "forbidden", "invalid" (fields are named), or "refused". */
+    "full" (a quota of the tenant or of the namespace), "forbidden", "invalid" (fields are named), or
+    "refused". */
 export function kindOf(status) {
   const causes = status.details?.causes ?? [];
   if (causes.some((cause) => cause.reason === "FieldManagerConflict")) return "conflict";
   if (status.reason === "Conflict") return status.message?.includes("uid") ? "gone" : "stale";
   if (status.reason === "NotFound") return "gone";
   if (status.reason === "AlreadyExists") return "exists";
+  if (status.reason === "Forbidden" && status.message?.includes("exceeded quota: ")) return "full";
   if (status.reason === "Forbidden" && !causes.length) return "forbidden";
   return places(status, {}).length ? "invalid" : "refused";
 }

@@ -16,8 +16,9 @@ import { print, read } from "./text.js";
 import { manager, rememberManager } from "./ui.js";
 
 export class Workbench {
-  /** task: an Edit or a Creation; options: {title, text, back, stored(answer), verb, controls}. back:
-      the address to return to; controls: further nodes of the head. */
+  /** task: an Edit or a Creation; options: {title, text, back, stored(answer), verb, controls, said}.
+      back: the address to return to; controls: further nodes of the head; said: of the text, above it
+      for as long as it is there. */
   constructor(root, task, options) {
     Object.assign(this, { root, task, ...options });
     this.notice = h("div", { class: "notices-here", "aria-live": "polite" });
@@ -29,7 +30,8 @@ export class Workbench {
     this.source = this.edit(options.text);
     this.about([], undefined);
     root.classList.add("change");
-    replace(root, this.head, this.notice, this.stage);
+    const said = options.said && h("p", { class: "banner" }, options.said);
+    replace(root, this.head, said, this.notice, this.stage);
     this.write();
   }
 

@@ -9,3 +9,8 @@ export function target({ tenant, group, resource, namespace, name, version, targ
   if (!version || !tenant || !resource || !name) return text;
   return h("a", { href: address("t", tenant, group || "core", resource, namespace || "-", name) }, text);
 }
+
+/** What was done: a create that restored an object says so. */
+export function verbOf({ verb, restored }) {
+  return restored || verb;
+}

@@ -17,8 +17,8 @@ const NONE = { items: [], more: false }; // where nothing can be asked
 const LABEL = /^[\w./-]+=[\w.-]+$/;
 const WORDS_ONLY = "only the beginnings of words count, of names, labels, annotations and values";
 const ACTIONS = [
-  ["Overview", "/"],
-  ["Tenants", "/tenants"],
+  ["Overview: near a quota, stuck deletions, newest changes", "/"],
+  ["Tenants: use and quotas, tokens, a new one", "/tenants"],
   ["Audit log", "/audit"],
   ["Sessions and tokens of all accounts", "/sessions"],
   ["System", "/system"],
@@ -34,7 +34,7 @@ const DEEDS = [
 const MAKING = /^(?:new|create)\s+(\S+)$/i;
 
 const OF_TENANT = [
-  ["Access: who may do what", "access"],
+  ["Access: who may do what, give access", "access"],
   ["Definitions: versions, conditions, users", "crds"],
   ["Admission: policies, webhooks, try-out", "admission"],
   ["Past: what there was as of a time", "past"],

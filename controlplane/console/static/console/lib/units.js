@@ -51,6 +51,19 @@ export function quantity(text) {
   return Number(match[1]) * SUFFIXES[match[2]];
 }
 
+/** A whole number as people write it: "2Gi", "2 GiB", "500k", "1,000,000"; NaN for what is none. */
+export function whole(text) {
+  const count = quantity(String(text).replace(/[\s,_]/g, "").replace(/i?B$/, (unit) => unit.replace("B", "")));
+  return Number.isSafeInteger(count) && count >= 0 ? count : NaN;
+}
+
+/** The shortest way to write a number of bytes as a quantity without losing any: 2147483648 -> "2Gi". */
+export function exactly(count) {
+  const units = ["Ei", "Pi", "Ti", "Gi", "Mi", "Ki"];
+  const unit = count && units.find((one) => count % SUFFIXES[one] === 0);
+  return unit ? `${count / SUFFIXES[unit]}${unit}` : String(count);
+}
+
 /** 3, "object" -> "3 objects". */
 export function many(count, one, more = `${one}s`) {
   return `${number(count)} ${count === 1 ? one : more}`;

@@ -20,7 +20,7 @@ import { h, replace } from "../lib/dom.js";
 import { follow } from "../lib/follow.js";
 import { fullName } from "../lib/kinds.js";
 import { panel, table } from "../lib/plain.js";
-import { address, remember } from "../lib/router.js";
+import { address, go, pathOf, remember } from "../lib/router.js";
 import { recall } from "../lib/state.js";
 
 const NAMESPACES = { group: "", version: "v1", resource: "namespaces", namespaced: false };
@@ -29,7 +29,8 @@ export default async function access({ tenant, query, root, signal }) {
   const [all, namespaces] = await Promise.all([resources(tenant), namespacesOf(tenant)]);
   const page = new Page(tenant, all, signal, query);
   const give = h("span", { class: "change-bar" });
-  const fill = async () => replace(give, await giveButton(tenant, namespaces, () => page.ask()));
+  const told = (subject) => go(`${pathOf("t", tenant, "access")}?${whatOf(subject)}`);
+  const fill = async () => replace(give, await giveButton(tenant, namespaces, told));
   replace(
     root,
     h("div", { class: "toolbar" }, h("h1", {}, "Access"), give),
@@ -39,6 +40,11 @@ export default async function access({ tenant, query, root, signal }) {
   );
   follow(tenant, Object.values(KINDS), () => page.ask(), signal);
   await Promise.all([fill(), page.ask()]);
+}
+
+/** What somebody may do, as the address asks it. */
+function whatOf({ kind, name, namespace }) {
+  return new URLSearchParams({ kind, subject: name, ...(namespace && { in: namespace }) });
 }
 
 async function namespacesOf(tenant) {
@@ -176,7 +182,7 @@ class Page {
     ];
     const part = ([place, found]) => [
       h("h3", {}, place ? `Namespace ${place}` : "The whole tenant"),
-      table(columns, found),
+      table(columns, ownFirst(found, query)),
     ];
     const none = h("p", { class: "muted" }, "No binding that you may see gives it anything.");
     if (!this.tried.childElementCount) replace(this.tried, await this.trying(subject, spec));
@@ -239,6 +245,12 @@ class Page {
         h("li", {}, by(miss), "; it lacks ", h("b", {}, miss.lacking.join(", ")))))),
     ];
   }
+}
+
+/** What names the subject, before what everybody has. */
+function ownFirst(grants, { kind, subject: name }) {
+  const rank = ({ subject }) => (subject.kind === kind && subject.name === name ? 0 : 1);
+  return [...grants].sort((a, b) => rank(a) - rank(b));
 }
 
 // --- parts ----------------------------------------------------------------------------------------

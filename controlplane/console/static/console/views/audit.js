@@ -2,12 +2,12 @@
 
 import { failure, open } from "../lib/dialog.js";
 import { h, replace } from "../lib/dom.js";
-import { target } from "../lib/entries.js";
+import { target, verbOf } from "../lib/entries.js";
 import { fact } from "../lib/facts.js";
+import { EXAMPLES, instantOf } from "../lib/instants.js";
 import { button, table } from "../lib/plain.js";
 import { remember } from "../lib/router.js";
 import { age, exact } from "../lib/time.js";
-import { EXAMPLES, timeOf } from "../lib/typedtime.js";
 
 const FIELDS = ["tenant", "user", "verb", "group", "resource", "namespace", "name", "code", "message", "auditID", "since", "until"];
 /** What cannot be guessed from the name of a field: an example, and in words. */
@@ -58,8 +58,10 @@ export default async function view({ root, query, signal }) {
 
 /** However a time was typed, it is asked for as the server takes it. Throws where it is none. */
 function settle(input) {
-  const time = timeOf(input.value);
-  if (time === null) throw new Error(`${input.name}: “${input.value.trim()}” is no time. Such are: ${EXAMPLES}.`);
+  const typed = input.value.trim();
+  if (!typed) return;
+  const time = instantOf(typed);
+  if (!time) throw new Error(`${input.name}: ${typed} is no time: write ${EXAMPLES}.`);
   input.value = time;
 }
 
@@ -76,7 +78,7 @@ function said({ code, event }) {
 const COLUMNS = [
   ["When", (row) => [exact(Date.parse(row.at)), " ", h("span", { class: "muted" }, age(row.at), " ago")]],
   ["User", (row) => (row.as ? `${row.user} as ${row.as}` : row.user)],
-  ["Verb", (row) => row.verb],
+  ["Verb", verbOf],
   ["What", target],
   ["Code", (row) => h("span", { class: row.code >= 400 ? "bad" : "good" }, String(row.code))],
   ["Tenant", (row) => row.tenant],

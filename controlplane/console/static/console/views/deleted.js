@@ -10,7 +10,7 @@ import { address } from "../lib/router.js";
 import { Subject } from "../lib/subject.js";
 import { age } from "../lib/time.js";
 import { many } from "../lib/units.js";
-import { restore } from "./object/restore.js";
+import { restore, restored } from "./object/restore.js";
 import { whoOf } from "./object/revisions.js";
 import { styled } from "./object/style.js";
 import * as asking from "./past/asking.js";
@@ -180,7 +180,7 @@ class Deleted {
     const subject = new Subject(this.tenant, resource, namespace, name);
     const done = await restore(subject, item, "undelete");
     if (!done) return;
-    notify(`${name} is as in revision ${item.metadata.name}.`);
+    notify(restored(subject, item, done));
     this.back.add(nameOf(item));
     const own = this.places.filter(([object]) => object === nameOf(item));
     for (const [, element] of own) replace(element, this.isBack(resource, item));

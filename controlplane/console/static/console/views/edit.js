@@ -1,11 +1,11 @@
 // Editing an object: its YAML, the server's dry run, what would change, then the apply.
 
-import { appliers, withEarlier } from "../change/earlier.js";
+import { withEarlier } from "../change/earlier.js";
 import { Schemas } from "../change/schema.js";
 import { mask } from "../change/secrets.js";
 import { Edit } from "../change/session.js";
 import { print } from "../change/text.js";
-import { manager, readOnly, right, styled } from "../change/ui.js";
+import { readOnly, right, styled } from "../change/ui.js";
 import { document, fetchRevision } from "../change/wire.js";
 import { Workbench } from "../change/workbench.js";
 import { groupPart, resourceOf } from "../lib/discovery.js";
@@ -37,13 +37,15 @@ export default async function edit({ tenant, params, query, root, signal }) {
     back: address(...parts),
     stored: () => pathOf(...parts),
     verb: "Apply",
+    said: begun.said,
   });
-  if (begun.said) bench.say(h("p", { class: "banner" }, begun.said));
-  if (begun.at) bench.source.reveal(begun.at);
+  if (!begun.at) return;
+  bench.source.reveal(begun.at);
+  await bench.review(); // it has been chosen already what is to be changed
 }
 
 /** What the editor begins with: the object as it is, or with one field as it was in a revision; what
-    is said of that, and where (`at`) the cursor goes. */
+    is `said` of that, and where (`at`) the field is. */
 async function beginning(task, subject, query, signal) {
   const [field, revision] = [query.get("field"), query.get("revision")];
   if (!field || !revision || subject.isSecret) return { object: task.base };
@@ -51,12 +53,7 @@ async function beginning(task, subject, query, signal) {
   const earlier = withEarlier(task, then, field);
   if (!earlier) return { object: task.base, said: `Revision ${revision} has no ${field} to put back.` };
   const { object, path } = earlier;
-  const said = `${field} has its value of revision ${revision} again; nothing is stored yet.`;
-  const others = appliers(task.live, path, manager()).join(", ");
-  if (!others) return { object, said, at: path };
-  const more = `It is a field that ${others} applies: Review shows both values and asks whether you take it over. `
-    + `If you do, ${others} is told of the conflict next time, or sets it back by force.`;
-  return { object, said: `${said} ${more}`, at: path };
+  return { object, at: path, said: `${field} has its value of revision ${revision} again; nothing is stored yet.` };
 }
 
 /** What is known of a resource's kind: {tenant, resource, schemas, node}. */

@@ -4,18 +4,18 @@ import { failure } from "../lib/dialog.js";
 import { groupPart, resources } from "../lib/discovery.js";
 import { h, replace } from "../lib/dom.js";
 import { fullName } from "../lib/kinds.js";
+import { EXAMPLES, instantOf } from "../lib/instants.js";
 import { CHOICES, isVersion, momentOf, told } from "../lib/moments.js";
 import { button, table } from "../lib/plain.js";
 import { address } from "../lib/router.js";
 import { age } from "../lib/time.js";
-import { EXAMPLES, timeOf } from "../lib/typedtime.js";
 import { number } from "../lib/units.js";
 import { styled } from "./object/style.js";
 import { askedBy, askingForm, field, heading, leftOut, listsOf, Turns } from "./past/asking.js";
 import * as reach from "./past/reach.js";
 import { State } from "./past/state.js";
 
-const EXAMPLE = `A time (${EXAMPLES}) or a resourceVersion; empty: the present.`;
+const EXAMPLE = `${EXAMPLES}, or a resourceVersion; empty: the present.`;
 
 export default async function past(context) {
   const [all] = await Promise.all([resources(context.tenant), styled()]);
@@ -84,24 +84,16 @@ class Past {
     }
   }
 
-  /** What stands in the form; its moment, however it was typed, as the API takes it. */
-  asked() {
-    const input = this.at.querySelector("input");
-    const typed = input.value.trim();
-    const at = isVersion(typed) ? typed : timeOf(typed);
-    if (at === null) throw new Error(`“${typed}” is no moment. ${EXAMPLE}`);
-    input.value = at;
-    return askedBy(this.form);
-  }
-
   // --- what there was ---------------------------------------------------------------------------
   async ask() {
     const signal = this.turns.next();
+    const isMoment = this.understand();
+    const asked = askedBy(this.form);
+    this.press(asked.at);
+    if (!isMoment) return this.doubt(asked.at);
     replace(this.said, "Asking…");
     replace(this.foot);
     try {
-      const asked = this.asked();
-      this.press(asked.at);
       const { lists, refused } = await listsOf(this.tenant, this.all, asked);
       if (signal.aborted) return;
       replace(this.left, leftOut(refused));
@@ -113,6 +105,21 @@ class Past {
       replace(this.said);
       replace(this.found, failure(error));
     }
+  }
+
+  /** What was typed becomes a moment as the API takes it; false where it means none. */
+  understand() {
+    const input = this.at.querySelector("input");
+    const typed = input.value.trim();
+    if (!typed || isVersion(typed)) return true;
+    const at = instantOf(typed);
+    if (at) input.value = at;
+    return Boolean(at);
+  }
+
+  doubt(typed) {
+    [this.said, this.foot].forEach((element) => replace(element));
+    replace(this.found, failure(new Error(`${typed} is no time: write ${EXAMPLES}, or a resourceVersion.`)));
   }
 
   /** It moves on: superseded versions go. */

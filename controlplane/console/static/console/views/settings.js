@@ -2,17 +2,16 @@
 
 import { guarded, styled } from "../change/ui.js";
 import { api } from "../lib/api.js";
-import { confirm, failure, notify, open } from "../lib/dialog.js";
+import { confirm, notify } from "../lib/dialog.js";
 import { h, replace } from "../lib/dom.js";
 import { fact } from "../lib/facts.js";
-import { button, field, panel, table } from "../lib/plain.js";
+import { button, panel, table } from "../lib/plain.js";
 import { address, go } from "../lib/router.js";
 import { forget, lastTenant } from "../lib/state.js";
 import { makeToken, tokenList } from "../lib/tokens.js";
 import { bytes, many, number } from "../lib/units.js";
+import { changeQuotas } from "./tenant/quotas.js";
 import { mayDo, share, TENANTS } from "./tenants.js";
-
-const QUOTAS = ["objects", "bytes", "logBytes", "hourBytes", "definitions", "watches", "inflight"];
 
 export default async function view(context) {
   const { root, params, signal } = context;
@@ -37,7 +36,7 @@ export default async function view(context) {
       h("span", { class: `badge ${row.state === "active" ? "good" : "warn"}` }, row.state),
       h("a", { class: "button", href: `${address("t", name)}/` }, "What it holds"),
       h("a", { class: "button", href: address("t", name, "access") }, "Access"),
-      tool("Quotas", update, () => quotas(name, again)),
+      tool("Quotas", update, () => quotas(row, again)),
       tool(suspended ? "Resume" : "Suspend", update, () => suspend(name, !suspended, again)),
       tool("Delete", remove, () => destroy(row), "danger"),
       button("Kubeconfig", make({ kubeconfig: true })),
@@ -87,31 +86,10 @@ async function suspend(name, suspended, again) {
   }
 }
 
-async function quotas(name, again) {
+async function quotas({ name, limits }, again) {
   const { spec } = await api().get(`${TENANTS}/${encodeURIComponent(name)}`);
-  const done = await open(`Quotas of ${name}`, (close) => {
-    const said = h("div", {});
-    const submit = async (event) => {
-      event.preventDefault();
-      const values = new FormData(event.target);
-      const given = Object.fromEntries(QUOTAS.map((quota) => [quota, values.get(quota) ? Number(values.get(quota)) : null]));
-      try {
-        await patch(name, { quotas: given });
-        close(true);
-      } catch (error) {
-        replace(said, failure(error));
-      }
-    };
-    return h(
-      "form",
-      { onsubmit: submit },
-      h("p", { class: "muted" }, "What is empty is the installation's limit."),
-      QUOTAS.map((quota) => field(quota, quota, { type: "number", min: "0", value: spec?.quotas?.[quota] ?? "" })),
-      said,
-      h("footer", {}, button("Cancel", () => close()), h("button", { type: "submit", class: "button primary" }, "Change")),
-    );
-  });
-  if (done) setTimeout(again, 1500);
+  const change = (given) => patch(name, { quotas: given });
+  if (await changeQuotas(name, { own: spec?.quotas, limits }, change)) setTimeout(again, 1500);
 }
 
 async function destroy(row) {

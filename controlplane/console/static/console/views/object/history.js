@@ -7,7 +7,7 @@ import { address, remember } from "../../lib/router.js";
 import { age } from "../../lib/time.js";
 import { changesBetween } from "./changes.js";
 import { fieldsBack } from "./putback.js";
-import { restore } from "./restore.js";
+import { restore, restored } from "./restore.js";
 import { revisionsOf, whoOf, whyNoHistory } from "./revisions.js";
 
 export default async function history({ subject, panel, query, page, signal }) {
@@ -175,12 +175,7 @@ class View {
     const label = this.how === "undelete" ? "Undelete" : "Restore";
     const act = async () => {
       const done = await restore(this.subject, item, this.how);
-      if (!done) return;
-      notify(
-        done.unchanged
-          ? "It is like that already."
-          : `${this.subject.name} is as in revision ${item.metadata.name}.`,
-      );
+      if (done) notify(restored(this.subject, item, done));
     };
     return guarded(this.subject.tenant, label, this.may, { class: "restore", onclick: act });
   }
@@ -189,7 +184,7 @@ class View {
     remember({ from: this.from, to: this.to });
     const { subject, from, to } = this;
     if (!to) return replace(this.difference);
-    const title = h("h2", {}, from ? `From ${from} to ${to}` : `Revision ${to}, the first`);
+    const title = h("h2", {}, from ? `From ${from} to ${to}` : `Revision ${to}, ${this.begun(to)}`);
     if (subject.isSecret && !this.shownValues) {
       const show = () => ((this.shownValues = true), this.compare());
       const button = h(
@@ -221,6 +216,12 @@ class View {
     } catch (error) {
       return this.signal.aborted ? undefined : replace(this.difference, title, failure(error));
     }
+  }
+
+  /** What a revision is before which there is none: an object may have been made more than once. */
+  begun(number) {
+    const made = this.items.some(({ metadata, type }) => metadata.name === number && type === "ADDED");
+    return made ? "which made it" : "the first that is kept";
   }
 
   async object(number) {

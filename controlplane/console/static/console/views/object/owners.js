@@ -8,6 +8,7 @@ import { isBoundBy, references } from "../../lib/references.js";
 import { dependentsOf } from "../../lib/relations.js";
 import { address } from "../../lib/router.js";
 import { age } from "../../lib/time.js";
+import { holds } from "./holds.js";
 
 const MOST = 500; // of a kind, where all are looked through
 const DEPTH = 8; // of owners: references may go in a circle
@@ -191,7 +192,7 @@ async function inward(subject, object, signal) {
       asked(subject, title, kind, options, wanted, signal),
     ),
   );
-  const found = groups.filter(Boolean);
+  const found = [await holds(subject), ...groups].filter(Boolean);
   return found.length ? found : h("p", { class: "muted" }, "Nothing else is known.");
 }
 

@@ -4,6 +4,7 @@
 import { confirm, failure, open } from "../../lib/dialog.js";
 import { h } from "../../lib/dom.js";
 import { rollbackCommand } from "../../lib/kubectl.js";
+import { address } from "../../lib/router.js";
 import { changesBetween } from "./changes.js";
 
 const MANAGER = "polyplane-console";
@@ -31,9 +32,27 @@ export async function restore(subject, revision, how) {
     });
     return agreed ? await ask({}) : null;
   } catch (error) {
-    await open(`Revision ${number} does not come back`, () => failure(error));
+    await open(`Revision ${number} does not come back`, (close) => [
+      failure(error),
+      wayOut(subject, error, close),
+    ]);
     return null;
   }
+}
+
+/** What has to be done first, where its namespace is not there any more. */
+function wayOut({ tenant, namespace }, { code, status }, close) {
+  if (!namespace || code !== 404 || status?.details?.kind !== "namespaces") return null;
+  const page = `${address("t", tenant, "core", "namespaces", "-", namespace)}?tab=history`;
+  const link = h("a", { href: page, onclick: () => close() }, namespace);
+  return h("p", {}, "It comes back to its namespace: undelete ", link, " first.");
+}
+
+/** What is told of a restore. */
+export function restored(subject, revision, { unchanged }) {
+  if (unchanged) return `${subject.name} is like that already.`;
+  if (revision.type === "DELETED") return `${subject.name} is back.`;
+  return `${subject.name} is as in revision ${revision.metadata.name}.`;
 }
 
 function preconditionsOf({ object }) {

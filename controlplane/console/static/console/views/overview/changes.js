@@ -2,7 +2,7 @@
 
 import { failure } from "../../lib/dialog.js";
 import { h, replace } from "../../lib/dom.js";
-import { target } from "../../lib/entries.js";
+import { target, verbOf } from "../../lib/entries.js";
 import { fact } from "../../lib/facts.js";
 import { panel, table } from "../../lib/plain.js";
 import { address, remember } from "../../lib/router.js";
@@ -46,7 +46,7 @@ function shown(changes) {
 const COLUMNS = [
   ["When", (row) => age(row.at)],
   ["User", (row) => (row.as ? `${row.user} as ${row.as}` : row.user)],
-  ["Verb", (row) => row.verb],
+  ["Verb", verbOf],
   ["What", target],
   ["Tenant", (row) => h("a", { href: `${address("t", row.tenant)}/` }, row.tenant)],
 ];

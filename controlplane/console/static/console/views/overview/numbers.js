@@ -3,7 +3,7 @@
 import { h } from "../../lib/dom.js";
 import { panel, table } from "../../lib/plain.js";
 import { address } from "../../lib/router.js";
-import { bytes, many, number } from "../../lib/units.js";
+import { bytes, number } from "../../lib/units.js";
 
 const QUOTAS = {
   objects: "objects",
@@ -58,10 +58,10 @@ export function failing(rows) {
   const columns = [
     ["Name", ({ name }) => name || "(too many names)", "name"],
     ["Kind", ({ resource }) => resource],
-    ["Failures", (row) => h("span", { class: "bad" }, number(row.failures)), "numeric"],
+    ["Failures since the workers began", (row) => h("span", { class: "bad" }, number(row.failures)), "numeric"],
     ["Tenants that have it", links, "wrap"],
   ];
-  return panel(`Failing webhooks and policies: ${many(rows.length, "name")}`, table(columns, rows));
+  return panel(`Failing webhooks and policies: ${number(rows.length)}`, table(columns, rows));
 }
 
 function page(name) {
