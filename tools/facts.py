@@ -245,12 +245,17 @@ def openapi_defaults(facts: Mapping[str, dict[str, Any]], kept: Mapping[str, Any
 
 
 def unserved_kinds(facts: Mapping[str, dict[str, Any]], kept: object) -> str:
-    """Kinds with messages in versions that are not served; a kind is what has metadata. ``facts``:
-    the messages; which versions are served says resources.json."""
-    served = {f"{fact['group']}/{fact['version']}" for fact in _load(FACTS / "resources.json")}
+    """Kinds with messages that are not served in that version; a kind is what has metadata (of
+    versions that are generally available there may be other structs that have some). ``facts``:
+    the messages; what is served says resources.json."""
+    served: dict[str, set[str]] = {}
+    for fact in _load(FACTS / "resources.json"):
+        served.setdefault(f"{fact['group']}/{fact['version']}", set()).add(fact["kind"])
     kinds: dict[str, list[str]] = {}
     for version, kind in sorted(_kinds(facts)):
-        if version not in served:
+        there = served.get(version)
+        early = "alpha" in version or "beta" in version
+        if there is None or (early and kind.removesuffix("List") not in there):
             kinds.setdefault(version, []).append(kind)
     return (
         "{\n"

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from admission.attributes import Attributes, Lookup
-from apiserver.errors import Forbidden
+from admission.refusal import forbidden
 
 
 class AlwaysAdmit:
@@ -25,6 +25,6 @@ class AlwaysDeny:
 
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
         why = "admission control is denying all modifications"
-        raise Forbidden(attributes.group_resource, attributes.name, why)
+        raise forbidden(attributes, why)
 
     validate = admit

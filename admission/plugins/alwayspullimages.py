@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from admission.attributes import Attributes, Lookup
-from admission.objects import PODS, WRITES, OfObjects
-from apiserver.errors import Forbidden
+from admission.objects import WRITES, OfObjects
+from admission.refusal import forbidden
 from apiserver.fielderrors import FieldPath, not_supported
 from apiserver.kinds.common.visit import containers, visit_containers
 from apiserver.meta.objects import Object
@@ -33,7 +33,7 @@ class AlwaysPullImages(OfObjects):
             if part.get(member) != _ALWAYS:
                 error = not_supported(path.child(member), part.get(member, ""), [_ALWAYS])
                 why = f"{error.path}: {error.body()}"
-                raise Forbidden(PODS, attributes.name, why)
+                raise forbidden(attributes, why)
 
 
 def _pulled(pod: Object | None) -> Iterator[tuple[FieldPath, Object, str]]:

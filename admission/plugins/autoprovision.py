@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from admission.attributes import Attributes, Lookup
+from admission.refusal import forbidden
 from admission.rules import NAMESPACES
-from apiserver.errors import AlreadyExists, ApiError, Forbidden
+from apiserver.errors import AlreadyExists, ApiError
 
 Provide = Callable[[int, str], Awaitable[None]]
 """Creates a namespace: (tenant, name). Raises ApiError."""
@@ -35,4 +36,4 @@ class NamespaceAutoProvision:
         except AlreadyExists:
             return  # the cache lags
         except ApiError as error:
-            raise Forbidden(attributes.group_resource, attributes.name, error.message) from None
+            raise forbidden(attributes, error.message) from None

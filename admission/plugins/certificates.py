@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from admission.attributes import Attributes, Authorize, Lookup
 from admission.objects import WRITES, OfObjects
+from admission.refusal import forbidden
 from apiserver.authz import attributes as authz
 from apiserver.authz.escalation import only_garbage_collection_changed
-from apiserver.errors import Forbidden
 from apiserver.golang.strconv import go_quote
 from apiserver.kinds.certificates.requests import subject_organizations
 from apiserver.meta.gvk import GroupResource
@@ -34,7 +34,7 @@ class CertificateSubjectRestriction(OfObjects):
             spec.get("request") or ""
         ):
             why = f"use of {_CLIENT_SIGNER} signer with {MASTERS} group is not allowed"
-            raise Forbidden(REQUESTS, attributes.name, why)
+            raise forbidden(attributes, why)
 
 
 class _Authorized:
@@ -60,7 +60,7 @@ class _Authorized:
         if await _may(self._authorize, lookup, attributes.user, self.verb, signer):
             return
         why = f"user not permitted to {self.verb} requests with signerName {go_quote(signer)}"
-        raise Forbidden(REQUESTS, attributes.name, why)
+        raise forbidden(attributes, why)
 
     def _changed(self, obj: Object, old: Object) -> bool:
         return True
@@ -100,7 +100,7 @@ class ClusterTrustBundleAttest(OfObjects):
             return
         if not await _may(self._authorize, lookup, attributes.user, "attest", signer):
             why = f"user not permitted to attest for signerName {go_quote(signer)}"
-            raise Forbidden(BUNDLES, attributes.name, why)
+            raise forbidden(attributes, why)
 
 
 async def _may(authorize: Authorize, lookup: Lookup, user: User, verb: str, signer: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from admission.attributes import Attributes, Lookup
 from admission.objects import UPDATE, OfObjects
-from apiserver.errors import Forbidden
+from admission.refusal import forbidden
 from apiserver.kinds.core.volume_cells import storage_class
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
@@ -26,13 +26,13 @@ class PersistentVolumeClaimResize(OfObjects):
             return
         if (old.get("status") or {}).get("phase") != "Bound":
             why = "Only bound persistent volume claims can be expanded"
-            raise Forbidden(CLAIMS, attributes.name, why)
+            raise forbidden(attributes, why)
         if not await self._may_grow(new, old, lookup):
             why = (
                 "only dynamically provisioned pvc can be resized and the storageclass that "
                 "provisions the pvc must support resize"
             )
-            raise Forbidden(CLAIMS, attributes.name, why)
+            raise forbidden(attributes, why)
 
     async def _may_grow(self, new: Object, old: Object, lookup: Lookup) -> bool:
         name = storage_class(new)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from admission.attributes import Attributes, Lookup
 from admission.objects import WRITES, OfObjects
-from apiserver.errors import Forbidden
+from admission.refusal import forbidden
 from apiserver.meta.gvk import GroupResource
 
 SERVICES = GroupResource("", "services")
@@ -23,4 +23,4 @@ class DenyServiceExternalIPs(OfObjects):
         )
         if not new <= old:
             why = "Use of external IPs is denied by admission control"
-            raise Forbidden(SERVICES, attributes.name, why)
+            raise forbidden(attributes, why)

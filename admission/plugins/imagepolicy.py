@@ -15,12 +15,12 @@ import orjson
 from admission.attributes import Attributes, Lookup
 from admission.config import ConfigError, Section
 from admission.objects import PODS, WRITES
+from admission.refusal import forbidden
 from admission.webhooks.errors import CallFailed
 from admission.webhooks.kept import Kept
 from admission.webhooks.kubeconfig import Backend, ReadFile
 from admission.webhooks.kubeconfig import read as read_kubeconfig
 from admission.webhooks.reviewer import Reviewer
-from apiserver.errors import Forbidden
 from apiserver.meta.objects import Object
 
 log = logging.getLogger("polyplane.webhooks")
@@ -114,7 +114,7 @@ class ImagePolicyWebhook:
             why = "one or more images rejected by webhook backend"
             if status["reason"]:
                 why = f"image policy webhook backend denied one or more images: {status['reason']}"
-            raise Forbidden(PODS, attributes.name, why)
+            raise forbidden(attributes, why)
 
     async def _ask(self, tenant: int, spec: Object) -> Mapping[str, Any]:
         assert self._reviewer is not None
@@ -125,7 +125,7 @@ class ImagePolicyWebhook:
         assert self._configuration is not None
         log.warning("image policy of tenant %s: %s", attributes.tenant, error)
         if not self._configuration.default_allow:
-            raise Forbidden(PODS, attributes.name, str(error))
+            raise forbidden(attributes, str(error))
         attributes.annotate(f"{_AUDIT}failed-open", "true")
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from admission.attributes import Attributes, Lookup
-from apiserver.errors import Forbidden, aggregate
+from admission.refusal import forbidden
+from apiserver.errors import aggregate
 from apiserver.kinds.common import podresources
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
@@ -51,7 +52,7 @@ class LimitRanger:
             try:
                 apply_defaults(attributes.object, _items(limits))
             except TooManyDefaults as error:
-                raise Forbidden(PODS, attributes.name, str(error)) from None
+                raise forbidden(attributes, str(error)) from None
 
     async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
         obj, old = attributes.object, attributes.old
@@ -61,7 +62,7 @@ class LimitRanger:
             check = pod_errors if attributes.group_resource == PODS else claim_errors
             errors = check(obj, _items(limits))
             if errors:
-                raise Forbidden(attributes.group_resource, attributes.name, aggregate(errors))
+                raise forbidden(attributes, aggregate(errors))
 
 
 def _items(limit_range: Object) -> list[Object]:

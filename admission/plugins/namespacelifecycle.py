@@ -1,11 +1,13 @@
-"""NamespaceLifecycle: nothing is created in a namespace that is missing or terminating; system
-namespaces cannot be deleted."""
+"""NamespaceLifecycle: nothing is written into a namespace that is missing, nothing created in one
+that is terminating; system namespaces cannot be deleted.
+
+Source: k8s.io/apiserver ``admission/plugin/namespace/lifecycle/admission.go``."""
 
 from __future__ import annotations
 
 from admission.attributes import Attributes, Lookup
+from admission.refusal import forbidden
 from admission.rules import NAMESPACES, find_namespace
-from apiserver.errors import Forbidden
 from apiserver.meta.gvk import GroupResource
 
 IMMORTAL = frozenset({"default", "kube-system", "kube-public"})
@@ -18,18 +20,19 @@ class NamespaceLifecycle:
     def handles(self, attributes: Attributes) -> bool:
         if attributes.group_resource == NAMESPACES:
             return attributes.operation == "DELETE"
-        return attributes.operation == "CREATE" and bool(attributes.namespace)
+        return attributes.operation in ("CREATE", "UPDATE") and bool(attributes.namespace)
 
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
         resource = attributes.group_resource
         if resource == NAMESPACES:
             if attributes.name not in IMMORTAL:
                 return
-            raise Forbidden(resource, attributes.name, "this namespace may not be deleted")
+            raise forbidden(attributes, "this namespace may not be deleted")
         if resource in _ACCESS_REVIEWS:
             return
         namespace = await find_namespace(lookup, attributes.namespace)
-        if namespace.get("status", {}).get("phase") == "Terminating":
+        ends = namespace.get("status", {}).get("phase") == "Terminating"
+        if ends and attributes.operation == "CREATE":
             self._refuse(attributes, namespace)
 
     def _refuse(self, attributes: Attributes, namespace: dict[str, object]) -> None:
@@ -37,7 +40,7 @@ class NamespaceLifecycle:
             f"unable to create new content in namespace {attributes.namespace} because it "
             f"is being terminated"
         )
-        error = Forbidden(attributes.group_resource, attributes.name, why)
+        error = forbidden(attributes, why)
         cause = {
             "reason": "NamespaceTerminating",
             "message": f"namespace {attributes.namespace} is being terminated",

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from admission.attributes import Attributes, Lookup
 from admission.objects import PODS
-from apiserver.errors import Forbidden
+from admission.refusal import forbidden
 from apiserver.kinds.common.podresources import amounts
 from apiserver.meta import features
 from apiserver.meta.gvk import GroupResource
@@ -41,14 +41,14 @@ class NodeDeclaredFeatureValidator:
             return
         node = await lookup.get(NODES, "", name)
         if node is None:
-            raise Forbidden(PODS, attributes.name, f'node "{name}" not found')
+            raise forbidden(attributes, f'node "{name}" not found')
         declared = (node.get("status") or {}).get("declaredFeatures") or ()
         if missing := [feature for feature in needed if feature not in declared]:
             why = (
                 f"pod update requires features {', '.join(missing)} which are not available on "
                 f'node "{name}"'
             )
-            raise Forbidden(PODS, attributes.name, why)
+            raise forbidden(attributes, why)
 
 
 def _resizes_guaranteed(old: Object, new: Object) -> bool:

@@ -10,7 +10,7 @@ from admission.attributes import Attributes, Authorize, Lookup
 from admission.nodes import audiences, labels, mirrorpods
 from admission.nodes.asked import Asked, Refusal
 from admission.objects import PODS
-from apiserver.errors import Forbidden
+from admission.refusal import forbidden
 from apiserver.golang.strconv import go_quote
 from apiserver.kinds.certificates.requests import common_name
 from apiserver.meta import features
@@ -52,8 +52,7 @@ class NodeRestriction:
                 raise Refusal(f"could not determine node from user {go_quote(user)}")
             await _CHECKS[attributes.group_resource](asked)
         except Refusal as refusal:
-            resource = attributes.group_resource
-            raise Forbidden(resource, attributes.name, str(refusal)) from None
+            raise forbidden(attributes, str(refusal)) from None
 
 
 # --- pods -----------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from admission.attributes import Attributes, Authorize, Lookup
 from admission.objects import PODS
+from admission.refusal import forbidden
 from apiserver.authz import attributes as authz
-from apiserver.errors import Forbidden
 from apiserver.meta.gvk import GroupVersion, GroupVersionKind
 from apiserver.meta.objects import Object
 
@@ -50,7 +50,7 @@ class OwnerReferencesPermissionEnforcement:
         decision = await self._authorize(lookup, question)
         if not decision.allowed:
             why = f"cannot set an ownerRef on a resource you can't delete: {decision.reason}, <nil>"
-            raise Forbidden(attributes.group_resource, attributes.name, why)
+            raise forbidden(attributes, why)
 
     async def _check_owner(self, attributes: Attributes, lookup: Lookup, owner: Object) -> None:
         version, kind = owner.get("apiVersion", ""), owner.get("kind", "")
@@ -62,7 +62,7 @@ class OwnerReferencesPermissionEnforcement:
                 f'APIVersion {version} Kind {kind}: no matches for kind "{kind}" in version '
                 f'"{version}"'
             )
-            raise Forbidden(attributes.group_resource, attributes.name, why)
+            raise forbidden(attributes, why)
         question = authz.Attributes(
             attributes.user,
             "update",
@@ -79,7 +79,7 @@ class OwnerReferencesPermissionEnforcement:
                 "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't "
                 f"set finalizers on: {decision.reason}, <nil>"
             )
-            raise Forbidden(attributes.group_resource, attributes.name, why)
+            raise forbidden(attributes, why)
 
 
 def _owners(obj: Object | None) -> Sequence[Object]:

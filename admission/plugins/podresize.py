@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from admission.attributes import Attributes, Lookup
 from admission.objects import PODS
+from admission.refusal import forbidden
 from apiserver.errors import Forbidden
 from apiserver.kinds.common import podresources
 from apiserver.meta.gvk import GroupResource
@@ -37,7 +38,7 @@ class PodResizeValidator:
             return
         node = await lookup.get(NODES, "", name)
         if node is None:
-            raise Forbidden(PODS, attributes.name, f'node "{name}" not found')
+            raise forbidden(attributes, f'node "{name}" not found')
         system = (node["metadata"].get("labels") or {}).get(_OS, "linux")
         if system != "linux":
             why = f'pod resize is only supported on linux nodes, node "{name}" is "{system}"'
@@ -62,6 +63,6 @@ def _lacking(requests: Mapping[str, Quantity], allocatable: Object) -> list[str]
 
 
 def _refusal(attributes: Attributes, why: str, cause: str) -> Forbidden:
-    refusal = Forbidden(PODS, attributes.name, why)
+    refusal = forbidden(attributes, why)
     refusal.details = {**(refusal.details or {}), "causes": [{"reason": cause}]}
     return refusal

@@ -15,8 +15,9 @@ from admission.podsecurity import counts, policy
 from admission.podsecurity.evaluate import evaluate
 from admission.podsecurity.pods import Pod
 from admission.podsecurity.policy import Level, LevelVersion, Policy, policy_of
+from admission.refusal import forbidden
 from admission.rules import NAMESPACES
-from apiserver.errors import Forbidden, InternalError, Invalid, NotFound, aggregate
+from apiserver.errors import InternalError, Invalid, NotFound, aggregate
 from apiserver.fielderrors import FieldErrors
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.names import dns1123_label, dns1123_subdomain
@@ -163,7 +164,7 @@ class PodSecurity:
         counts.evaluated(decision, asked.enforce, "enforce", about)
         if verdict.violations:
             why = f'violates PodSecurity "{asked.enforce}": {verdict.detail}'
-            raise Forbidden(attributes.group_resource, attributes.name, why)
+            raise forbidden(attributes, why)
         _warn(attributes, asked.warn, pod)
 
     def _template(self, attributes: Attributes, asked: Policy, errors: FieldErrors) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from admission.attributes import Attributes, Lookup
 from admission.objects import PODS, WRITES, OfObjects
-from apiserver.errors import Forbidden
+from admission.refusal import forbidden
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
 
@@ -36,9 +36,8 @@ class Priority(OfObjects):
                 f"the integer value of priority ({spec['priority']}) must not be provided "
                 f"in pod spec; priority admission"
             )
-            raise Forbidden(
-                PODS,
-                attributes.name,
+            raise forbidden(
+                attributes,
                 f"{why} controller computed {value} from the given PriorityClass name",
             )
         if spec.get("preemptionPolicy") is not None and spec["preemptionPolicy"] != policy:
@@ -46,9 +45,8 @@ class Priority(OfObjects):
                 f"the string value of PreemptionPolicy ({spec['preemptionPolicy']}) must "
                 f"not be provided in pod spec; priority admission"
             )
-            raise Forbidden(
-                PODS,
-                attributes.name,
+            raise forbidden(
+                attributes,
                 f"{why} controller computed {policy} from the given PriorityClass name",
             )
         spec["priority"], spec["preemptionPolicy"] = value, policy
@@ -60,9 +58,7 @@ class Priority(OfObjects):
         if name:
             priority_class = await lookup.get(CLASSES, "", name)
             if priority_class is None:
-                raise Forbidden(
-                    PODS, attributes.name, f"no PriorityClass with name {name} was found"
-                )
+                raise forbidden(attributes, f"no PriorityClass with name {name} was found")
             return priority_class
         defaults = [c for c in await lookup.list(CLASSES) if c.get("globalDefault")]
         chosen = min(defaults, key=lambda c: c.get("value", 0)) if defaults else None
@@ -84,7 +80,7 @@ class Priority(OfObjects):
                 why = (
                     f"PriorityClass {name} is already marked as default. Only one default can exist"
                 )
-                raise Forbidden(CLASSES, attributes.name, why)
+                raise forbidden(attributes, why)
 
 
 def _keep(spec: Object, old: Object) -> None:

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from admission.attributes import Attributes, Lookup
-from admission.objects import PODS, OfObjects
-from apiserver.errors import Forbidden
+from admission.objects import OfObjects
+from admission.refusal import forbidden
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object, frozen
 
@@ -23,7 +23,7 @@ class RuntimeClass(OfObjects):
         runtime_class = await lookup.get(CLASSES, "", name)
         if runtime_class is None:
             why = f'pod rejected: RuntimeClass "{name}" not found'
-            raise Forbidden(PODS, attributes.name, why)
+            raise forbidden(attributes, why)
         self._overhead(attributes, pod["spec"], runtime_class)
         self._scheduling(attributes, pod["spec"], runtime_class)
 
@@ -33,7 +33,7 @@ class RuntimeClass(OfObjects):
             return
         if spec.get("overhead") and spec["overhead"] != overhead:
             why = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
-            raise Forbidden(PODS, attributes.name, why)
+            raise forbidden(attributes, why)
         spec["overhead"] = dict(overhead)
 
     def _scheduling(self, attributes: Attributes, spec: Object, runtime_class: Object) -> None:
@@ -45,7 +45,7 @@ class RuntimeClass(OfObjects):
                     "conflict: the runtimeClass.scheduling.nodeSelector conflicts with "
                     "the pod's nodeSelector"
                 )
-                raise Forbidden(PODS, attributes.name, why)
+                raise forbidden(attributes, why)
             selector[key] = value
         if selector:
             spec["nodeSelector"] = selector
@@ -58,9 +58,8 @@ class RuntimeClass(OfObjects):
     async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
         spec = (attributes.object or {}).get("spec", {})
         if spec.get("overhead") and not spec.get("runtimeClassName"):
-            raise Forbidden(
-                PODS,
-                attributes.name,
+            raise forbidden(
+                attributes,
                 "pod rejected: Pod Overhead set without corresponding RuntimeClass defined "
                 "Overhead",
             )

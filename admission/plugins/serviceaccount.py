@@ -13,7 +13,8 @@ from collections.abc import Callable
 from admission.attributes import Attributes, Lookup
 from admission.objects import PODS
 from admission.plugins import mountable
-from apiserver.errors import Forbidden, PlainError
+from admission.refusal import forbidden
+from apiserver.errors import PlainError
 from apiserver.kinds.common.podannotations import MIRROR
 from apiserver.kinds.common.podreferences import secrets
 from apiserver.meta.gvk import GroupResource
@@ -74,19 +75,19 @@ class ServiceAccount:
         spec, creates = pod["spec"], attributes.operation == "CREATE"
         if creates and _is_mirror(pod):
             if why := _of_mirror(spec):
-                raise Forbidden(PODS, attributes.name, f"a mirror pod may not {why}")
+                raise forbidden(attributes, f"a mirror pod may not {why}")
             return
         name = spec.get("serviceAccountName")
         if not name:
             place = f"{attributes.namespace}/{pod['metadata'].get('name', '')}"
-            raise Forbidden(PODS, attributes.name, f"no service account specified for pod {place}")
+            raise forbidden(attributes, f"no service account specified for pod {place}")
         account = await self._account(attributes, lookup, name)
         if not mountable.is_enforced(account):
             return
         if not creates and (why := mountable.ephemeral_refusal(account, spec)):
             raise PlainError(why)  # kube-apiserver says it without a Status
         if creates and (why := mountable.refusal(account, spec)):
-            raise Forbidden(PODS, attributes.name, why)
+            raise forbidden(attributes, why)
 
     async def _account(self, attributes: Attributes, lookup: Lookup, name: str) -> Object:
         account = await lookup.get(ACCOUNTS, attributes.namespace, name)
@@ -102,7 +103,7 @@ class ServiceAccount:
             f"error looking up service account {attributes.namespace}/{name}: "
             f'serviceaccount "{name}" not found'
         )
-        raise Forbidden(PODS, attributes.name, why)
+        raise forbidden(attributes, why)
 
 
 def _is_mirror(pod: Object) -> bool:

@@ -15,7 +15,7 @@ from admission.policy.hooks import Binding, Hook
 from admission.policy.observer import ALLOW, DENY, Checked
 from admission.policy.patches import MutationError, Target, mutate
 from admission.policy.plugin import PolicyPlugin
-from admission.policy.refusal import object_name
+from admission.refusal import object_name
 from apiserver.cel.kubernetes.policies import Evaluation
 from apiserver.errors import Forbidden
 from apiserver.meta.gvk import GroupVersionKind

@@ -18,7 +18,7 @@ from admission.policy.dispatch import ConditionError, Misconfigured, Plan
 from admission.policy.hooks import Binding, Hook
 from admission.policy.observer import ALLOW, DENY, Checked
 from admission.policy.plugin import PolicyPlugin
-from admission.policy.refusal import object_name
+from admission.refusal import object_name
 from apiserver.cel.kubernetes.policies import POLICY_BUDGET, Evaluation, OutOfBudget, PolicyResult
 from apiserver.errors import Forbidden
 

@@ -49,11 +49,6 @@ class Remains:
     ) -> None:
         self.counts[version, resource, tuple(finalizers)] += count
 
-    def only(self, resource: GroupResource) -> Remains:
-        """As seen by one who has looked at that resource alone."""
-        counts = Counter({k: n for k, n in self.counts.items() if k[1] == resource})
-        return Remains(self.errors, counts)
-
     def finalized(self, resource: GroupResource) -> bool:
         """Whether some object of the resource waits for a finalizer."""
         return any(finalizers for _, r, finalizers in self.counts if r == resource)

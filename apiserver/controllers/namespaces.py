@@ -91,9 +91,9 @@ class _Emptying:
         ):
             self._cause += f" by {by}"
         errors, _ = await self._delete_all(PODS)
-        remains = await self._remains(errors)
-        if any(resource == PODS for _, resource, _ in remains.counts):
-            return remains.only(PODS)
+        remains = await self._remains(errors, PODS)
+        if remains.counts:
+            return remains
         for _ in range(_PASSES):
             errors, progress = await self._delete_all()
             remains = await self._remains(errors)
@@ -140,12 +140,17 @@ class _Emptying:
         except ApiError as e:
             return e.message
 
-    async def _remains(self, errors: dict[GroupResource, str]) -> Remains:
-        """Counted anew: others may write at the same time."""
+    async def _remains(
+        self, errors: dict[GroupResource, str], only: GroupResource | None = None
+    ) -> Remains:
+        """Counted anew: others may write at the same time. only: the one resource that was
+        deleted; nothing is expected of the others."""
         remains = Remains(list(errors.values()))
         for storage, finalizers, count in await self._relations.left_in(
             self._tenant.id, self._name
         ):
+            if only not in (None, storage):
+                continue
             for version, resource in self._names(storage):
                 remains.add(version, resource, finalizers, count)
         for version, resource in {(version, resource) for version, resource, _ in remains.counts}:

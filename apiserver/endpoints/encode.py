@@ -32,7 +32,7 @@ from apiserver.meta.gvk import GroupVersionKind
 from apiserver.meta.objects import Object
 from apiserver.registry import weight
 from apiserver.registry.core import Registry
-from apiserver.registry.offload import LARGE, Asker, by_size
+from apiserver.registry.offload import LARGE, Asker, repeatable
 from apiserver.registry.options import first
 from apiserver.registry.reading import Listing, plain
 from apiserver.registry.result import Stored
@@ -63,9 +63,13 @@ def allowed(scope: Scope) -> negotiate.Allow:
 
 def _prints(scope: Scope) -> bool:
     """Subresources of a kind of their own are not printed, with the exception of Scale: no token,
-    binding or eviction is a Table."""
+    binding or eviction is a Table. Nor are those of which the kind says so."""
     own = scope.served.subresources.get(scope.subresource)
-    return own is None or own.kind.kind in (scope.resource.kind, "Scale")
+    if own is None:
+        return True
+    if own.name in scope.resource.hooks.unprinted:
+        return False
+    return own.kind.kind in (scope.resource.kind, "Scale")
 
 
 def wants_pretty(request: ApiRequest) -> bool:
@@ -81,15 +85,16 @@ def respond(value: Any, kind: Accepted, status: int = 200) -> HttpResponse:
 
 
 class LateResponse(HttpResponseBase):
-    """An answer about a large object: it is made beside the event loop, once the view is done."""
+    """An answer that is made once the view is done: beside the event loop where it is about a large
+    object, or takes long."""
 
-    def __init__(self, asker: Asker, make: Callable[[], HttpResponse]) -> None:
+    def __init__(self, asker: Asker, make: Callable[[], HttpResponseBase]) -> None:
         # HttpResponseBase.__init__ makes what only the answer itself needs
         self._asker, self._make = asker, make
 
-    async def encoded(self) -> HttpResponse:
+    async def encoded(self) -> HttpResponseBase:
         """Raises what encoding raises, such as NotAcceptable."""
-        return await by_size(self._asker, self._make)
+        return await repeatable(self._asker, self._make)
 
 
 # --- one object -----------------------------------------------------------------------------------
@@ -124,7 +129,15 @@ def object_response(
         return respond(obj, kind, status)
 
     asker = scope.asker(weight.of_json(stored.json, scope.schema))
-    return answer() if asker.size < LARGE else LateResponse(asker, answer)
+    late = asker.size >= LARGE or _has_tenants_columns(scope, kind)
+    return LateResponse(asker, answer) if late else answer()
+
+
+def _has_tenants_columns(scope: Scope, kind: Accepted) -> bool:
+    """Whether it is a Table whose columns are a definition's: how long their paths take is not told
+    by the size of an object."""
+    table = kind.convert is not None and kind.convert.kind == "Table"
+    return table and not scope.resource.has_go_type
 
 
 def _transformed(
@@ -190,16 +203,21 @@ def list_response(
     encoding = BY_MEDIA_TYPE[kind.media_type]
     if kind.convert is None and not kind.pretty and encoding.stored and plain(scope):
         at_once = max(1, SLICE // sizes.largest) if large else len(items) or 1
-        parts = stored_parts(scope, metadata, listing, at_once)
+        make = partial(stored_parts, scope, metadata, listing, at_once)
     else:
         body = _body(request, registry, scope, kind.convert, listing, metadata)
         if not body.count and kind.convert is not None and body.key == "items":
             return respond({**body.head, "items": None}, kind)
-        parts = encoding.list_parts(body, pretty=kind.pretty)
+        make = partial(encoding.list_parts, body, pretty=kind.pretty)
     if large:
-        shared = isinstance(items[0], Entry)  # with the cache
-        return PartsResponse(parts, content_type=kind.media_type, holds=0 if shared else sizes.size)
-    return BytesResponse(b"".join(parts), kind.media_type)
+        holds = 0 if isinstance(items[0], Entry) else sizes.size  # entries are the cache's, too
+        return PartsResponse(make(), content_type=kind.media_type, holds=holds)
+
+    def answer() -> BytesResponse:
+        return BytesResponse(b"".join(make()), kind.media_type)
+
+    late = _has_tenants_columns(scope, kind)
+    return LateResponse(scope.asker(sizes.size), answer) if late else answer()
 
 
 def stored_parts(scope: Scope, metadata: Object, listing: Listing, at_once: int) -> Iterator[bytes]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections.abc import Iterator
+from time import thread_time
 
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
@@ -21,6 +22,8 @@ from apiserver.meta import features
 
 GZIP_FROM = 128 * 1024
 """Bytes; smaller bodies go out as they are (k8s.io/apiserver ``handlers/responsewriters``)."""
+_AT_ONCE = 0.01
+"""Seconds for which one answer keeps the event loop."""
 _ALWAYS = ((b"cache-control", b"no-cache, private"), (b"x-content-type-options", b"nosniff"))
 _GZIP_HEADERS = [(b"content-encoding", b"gzip"), (b"vary", b"Accept-Encoding")]
 
@@ -60,16 +63,17 @@ class PartsResponse(HttpResponseBase):
         self.size = 0
 
     def chunks(self) -> Iterator[bytes]:
-        """The parts gathered to chunks of about `SLICE` bytes, and what is longer cut into such."""
+        """The parts gathered to chunks of about `SLICE` bytes, or of what is made in `_AT_ONCE`,
+        and what is longer cut into such."""
         waiting: list[bytes] = []
-        size = 0
+        size, until = 0, thread_time() + _AT_ONCE
         for part in self.parts:
             waiting.append(part)
             size += len(part)
-            if size >= SLICE:
+            if size >= SLICE or thread_time() > until:
                 self.size += size
                 yield from slices(b"".join(waiting))
-                waiting, size = [], 0
+                waiting, size, until = [], 0, thread_time() + _AT_ONCE
         self.size += size
         yield b"".join(waiting)
 

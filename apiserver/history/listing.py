@@ -34,8 +34,9 @@ from apiserver.storage.interface import ObjectKey
 MOST = 500
 MOST_BYTES = 8 * 2**20
 WINDOWS = 5
-_BATCH = 20
-"""Objects of a past state that are read at a time: their bytes are not known before."""
+_BATCH, _BATCHES, _BATCH_BYTES = 20, 200, 2**20
+"""Objects of a past state that are read at a time, whose bytes are not known before: at first, at
+most, and how many bytes they are to have if they are like those before."""
 _NEWEST = 2**62
 
 
@@ -68,7 +69,8 @@ async def list_(visit: Visit, question: Question, options: ListOptions) -> Page:
 
 
 async def _kinds(visit: Visit, question: Question) -> list[GroupResource]:
-    """The resources of the list, by the names that they are stored under. Raises Forbidden."""
+    """The resources of the list, by the names that they are stored under, in their order. Raises
+    Forbidden."""
     namespace, catalog = visit.scope.namespace, visit.registry.catalog
     if question.resource is not None:
         await visit.must("list", question.resource, namespace, "")
@@ -80,7 +82,7 @@ async def _kinds(visit: Visit, question: Question) -> list[GroupResource]:
             own = resource.group_resource
             if own == resource.storage and await visit.may("list", own, namespace):
                 kinds.append(own)
-    return kinds
+    return sorted(kinds)
 
 
 def _is_kept(resource: Resource) -> bool:
@@ -170,6 +172,7 @@ class _State:
         self._visit, self._question, self._limit = visit, question, limit
         self._matching: list[Version] = []
         self._size = 0
+        self._at_once = _BATCH
 
     async def page(self, place: Place) -> Page:
         visit, question = self._visit, self._question
@@ -190,7 +193,7 @@ class _State:
     async def _version(self) -> int:
         """Raises BadRequest, Expired."""
         text, tenant = self._question.as_of, self._visit.scope.tenant.id
-        if text.isascii() and text.isdigit() and (number := whole(text)) < _NEWEST:
+        if text.isascii() and text.isdigit() and 0 < (number := whole(text)) < _NEWEST:
             return number
         try:
             moment = parse_time(text)
@@ -221,8 +224,8 @@ class _State:
         ahead, after = list(kinds), None
         if place.at:
             begun = GroupResource(place.group, place.resource)
-            ahead = ahead[ahead.index(begun) :] if begun in ahead else []
-            after = (place.namespace, place.name) if place.name else None
+            ahead = [kind for kind in ahead if kind >= begun]  # it may be hidden by now, or gone
+            after = (place.namespace, place.name) if place.name and begun in ahead else None
         for kind in ahead:
             while True:
                 page, more = await self._batch(kind, at, after)
@@ -245,7 +248,7 @@ class _State:
     ) -> tuple[tuple[str, str] | None, bool]:
         """The last object that was looked at, and whether there are more."""
         visit, tenant = self._visit, self._visit.scope.tenant.id
-        limit = min(self._limit - len(self._matching), _BATCH)
+        limit = min(self._limit - len(self._matching), self._at_once)
         page = await visit.registry.store.list(
             tenant, kind, namespace=visit.scope.namespace, at=at, after=after, limit=limit
         )
@@ -256,8 +259,10 @@ class _State:
         if len(versions) < len(numbers):
             raise Expired(f"the log was compacted above version {at} a moment ago")
         there = [versions[number] for number in numbers]
-        self._size += sum(len(v.record.data) for v in there)
-        asker = visit.scope.asker(self._size)
+        size = sum(len(v.record.data) for v in there)
+        self._at_once = min(max(_BATCH_BYTES * len(there) // max(size, 1), 1), _BATCHES)
+        self._size += size
+        asker = visit.scope.asker(size)
         self._matching += await by_size(asker, lambda: _matches(self._question, there))
         last = page.records[-1].key
         return (last.namespace, last.name), page.more

@@ -1,6 +1,6 @@
 """What a list of revisions is asked for: field selectors of the list, all of them with ``=``.
 
-    object.resource    deployments.apps, deployments, deploy
+    object.resource    deployments.apps, deployments, deploy, Deployment
     object.apiVersion, object.kind    apps/v1, Deployment: the same in other words; the apiVersion
                        is also the one that objects are shown in
     object.name, object.uid
@@ -115,8 +115,8 @@ def _resource(
 
 def _is_meant(resource: Resource, named: str, kind: str, group_asked: str | None) -> bool:
     if named:
-        plural, dot, group = named.partition(".")
-        names = (resource.resource, resource.singular, *resource.short_names)
+        plural, dot, group = named.lower().partition(".")
+        names = (resource.resource, resource.singular, resource.kind.lower(), *resource.short_names)
         if plural not in names or (dot and group != resource.group):
             return False
     if kind and kind != resource.kind:

@@ -4,13 +4,14 @@ Both go through the registry: admission, validation, quotas, a new resourceVersi
 What is not the past's to say stays as it is now:
 
 - uid, creationTimestamp, generation, deletionTimestamp: of a rollback the object's own; an
-  undeleted object is a new one and gets new ones. Another object of the same name is never rolled
-  back to.
+  undeleted object is a new one and gets new ones, and so does what was made of its uid, such as a
+  Job's selector. Another object of the same name is never rolled back to.
 - status: where it has a subresource of its own, its controllers write it.
 - finalizers: they say who has something to clean up now. A rollback keeps those that are there, an
   undelete begins without any.
 - owners that are gone: the garbage collector would take the object away again.
 - managedFields: who rolls back owns what that changes.
+- fields that its definition does not have any more: nobody could write them.
 
 `Left` names each of these where it makes a difference.
 """
@@ -24,6 +25,7 @@ from typing import Any, NamedTuple
 from apiserver.errors import AlreadyExists, Conflict, MethodNotAllowed, NotFound
 from apiserver.history.revisions import RESTORES
 from apiserver.history.visit import Visit
+from apiserver.kinds.base import Kind
 from apiserver.kinds.history.revision import API_VERSION
 from apiserver.kinds.served import ServedVersion
 from apiserver.meta.objects import Object, ReadOnlyObject, copy_json, owner_references_of
@@ -53,6 +55,7 @@ _OWN = (
 
 _STATUS = "status is written by the object's controllers"
 _FINALIZERS = "finalizers say who has something to clean up now"
+_PRUNED = "its definition does not have the field any more"
 _OWNER = "the owner is gone: the garbage collector would take the object away again"
 
 
@@ -92,10 +95,11 @@ def rolled_back(
 
 
 def undeleted(
-    past: ReadOnlyObject, living: Collection[str], served: ServedVersion
+    past: ReadOnlyObject, living: Collection[str], served: ServedVersion, hooks: Kind
 ) -> tuple[Object, list[Left]]:
     """What an undelete creates."""
     new, left = _without_dead_owners(past, living)
+    hooks.forget_uid(new)
     if new["metadata"].get("finalizers"):
         left.append(Left(".metadata.finalizers", _FINALIZERS))
     for name in (*_OWN, "managedFields"):
@@ -144,11 +148,7 @@ class _Rollback(Change):
         if metadata.get("uid") != uid:
             why = f"the revision is of an object that is gone (uid {uid}); undelete brings back"
             raise Conflict(resource, scope.name, f"{why} what is gone once its name is free")
-        for name, value in self._preconditions.items():
-            if value and metadata.get(name) != value:
-                now = metadata.get(name)
-                why = f"Precondition failed: {name} in precondition: {value}, in object: {now}"
-                raise Conflict(resource, scope.name, why)
+        _check(scope, self._preconditions, metadata)
         self.before = metadata["resourceVersion"]
         new, self.left = await by_size(
             asker, lambda: rolled_back(self._past, old, self._living, scope.served)
@@ -156,11 +156,20 @@ class _Rollback(Change):
         return new
 
 
+def _check(scope: Scope, preconditions: ReadOnlyObject, metadata: ReadOnlyObject) -> None:
+    """``metadata``: of the object as it is. Raises Conflict."""
+    for name, value in preconditions.items():
+        now = metadata.get(name, "")
+        if value and now != value:
+            why = f"Precondition failed: {name} in precondition: {value}, in object: {now}"
+            raise Conflict(scope.resource.group_resource, scope.name, why)
+
+
 async def rollback(
     visit: Visit, version: Version, request: Request, preconditions: ReadOnlyObject
 ) -> Restored:
     """Raises Forbidden, Conflict, NotFound and all that an update raises."""
-    scope, past = await _past(visit, version, "rollback", "update")
+    scope, past, pruned = await _past(visit, version, "rollback", "update")
     change = _Rollback(
         past, await _living(visit, past), size_of(scope, version.record), preconditions
     )
@@ -170,24 +179,33 @@ async def rollback(
     stored = await update(visit.registry, scope, change, request)
     obj: Object = stored.object
     changed = request.dry_run or obj["metadata"].get("resourceVersion") != change.before
-    return Restored(obj, change.left, changed)
+    return Restored(obj, change.left + pruned, changed)
 
 
-async def undelete(visit: Visit, version: Version, request: Request) -> Restored:
-    """Raises Forbidden, AlreadyExists, and all that a create raises."""
-    scope, past = await _past(visit, version, "undelete", "create")
+async def undelete(
+    visit: Visit, version: Version, request: Request, preconditions: ReadOnlyObject
+) -> Restored:
+    """Raises Forbidden, AlreadyExists, Conflict for preconditions, which nothing fulfils where
+    nothing is, and all that a create raises."""
+    scope, past, pruned = await _past(visit, version, "undelete", "create")
     if await _current(visit, version) is not None:
         raise AlreadyExists(scope.resource.group_resource, scope.name)
+    _check(scope, preconditions, {})
     living, size = await _living(visit, past), size_of(scope, version.record)
-    new, left = await by_size(scope.asker(size), lambda: undeleted(past, living, scope.served))
+    hooks = scope.resource.hooks
+    new, left = await by_size(
+        scope.asker(size), lambda: undeleted(past, living, scope.served, hooks)
+    )
     create_scope = replace(scope, name="")
     stored: Stored = await create(visit.registry, create_scope, new, request, size=size)
-    return Restored(stored.object, left, True)
+    return Restored(stored.object, left + pruned, True)
 
 
-async def _past(visit: Visit, version: Version, how: str, verb: str) -> tuple[Scope, Object]:
-    """The object's scope, and the object as it was. Raises Forbidden for who may not do that by
-    hand, Conflict where its definition is gone."""
+async def _past(
+    visit: Visit, version: Version, how: str, verb: str
+) -> tuple[Scope, Object, list[Left]]:
+    """The object's scope, the object as it was, and what its definition has left out of it. Raises
+    Forbidden for who may not do that by hand, Conflict where its definition is gone."""
     key = version.record.key
     scope = await visit.scope_of(version)
     if scope is None:
@@ -198,7 +216,9 @@ async def _past(visit: Visit, version: Version, how: str, verb: str) -> tuple[Sc
         raise MethodNotAllowed(scope.resource.group_resource, verb)
     if scope.trail is not None:
         scope.trail.annotate(RESTORES[how], str(version.number))
-    return scope, await load(visit.registry, scope, version.record)
+    past = await load(visit.registry, scope, version.record)
+    pruned = [Left(path, _PRUNED) for path in await visit.pruned(scope, version, past)]
+    return scope, past, pruned
 
 
 async def _living(visit: Visit, past: ReadOnlyObject) -> set[str]:

@@ -8,7 +8,7 @@ serves: it is there to be granted.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from apiserver.golang.strconv import whole
 from apiserver.kinds.apiextensions.conversion import ConversionFailed
 from apiserver.kinds.served import Resource, ServedVersion
 from apiserver.meta.gvk import GroupResource, GroupVersion
-from apiserver.meta.objects import Object
+from apiserver.meta.objects import Object, ReadOnlyObject
 from apiserver.registry.core import Registry
 from apiserver.registry.offload import LARGE_WITH_RULES, Asker, by_size
 from apiserver.registry.scope import Scope
@@ -30,6 +30,8 @@ from apiserver.storage.history import History, Version
 from apiserver.storage.interface import stored_api_version
 
 AUDIT = "audit"
+_NAMED = 10
+"""Fields that a message names."""
 _MOST_VERSION = 2**63 - 1
 
 
@@ -145,9 +147,24 @@ class Visit:
             text = f"the definition of {version.record.key.group_resource} is gone: as it is stored"
             return await self._as_stored(version, text)
         try:
-            return PastObject(await load(self.registry, scope, version.record))
+            past = await load(self.registry, scope, version.record)
         except ConversionFailed as error:
             return await self._as_stored(version, f"as it is stored: {error.message}")
+        gone = await self.pruned(scope, version, past)
+        more = f" and {len(gone) - _NAMED} others" if len(gone) > _NAMED else ""
+        text = f"its definition does not have {', '.join(gone[:_NAMED])}{more} any more"
+        return PastObject(past, text if gone else "")
+
+    async def pruned(self, scope: Scope, version: Version, shown: ReadOnlyObject) -> Sequence[str]:
+        """Paths of what is stored, but not shown, because the definition does not have it any
+        more. ``shown``: the object in the scope's version. What a webhook makes of an object tells
+        nothing of that."""
+        if scope.resource.has_go_type or scope.resource.webhook is not None:
+            return ()
+        data = version.record.json
+        return await by_size(
+            scope.asker(len(data)), lambda: sorted(_missing(orjson.loads(data), shown))
+        )
 
     async def _as_stored(self, version: Version, why: str) -> PastObject:
         data = version.record.json
@@ -166,6 +183,22 @@ class Visit:
             asker, lambda: [orjson.loads(record.data)["metadata"] for record in records]
         )
         return {metadata["uid"] for metadata in owners if not metadata.get("deletionTimestamp")}
+
+
+def _missing(stored: ReadOnlyObject, shown: ReadOnlyObject) -> Iterator[str]:
+    """Members of the stored object that the one which is shown does not have, but for metadata;
+    lists are the same in both."""
+    ahead: list[tuple[str, Any, Any]] = [("", stored, shown)]
+    while ahead:
+        path, old, new = ahead.pop()
+        if path == ".metadata":
+            continue
+        if isinstance(old, dict) and isinstance(new, dict):
+            yield from (f"{path}.{name}" for name in old.keys() - new.keys())
+            ahead += ((f"{path}.{n}", old[n], new[n]) for n in old.keys() & new.keys())
+        elif isinstance(old, list) and isinstance(new, list):
+            pairs = zip(old, new, strict=False)
+            ahead += ((f"{path}[{i}]", a, b) for i, (a, b) in enumerate(pairs))
 
 
 def _served(resource: Resource, version: Version, api_version: str) -> ServedVersion:

@@ -118,6 +118,8 @@ class Kind:
     name_rule: Callable[[str, bool], list[str]] | None = None
     declared: Declared | None = None
     row_order: Callable[[Object], Any] | None = None
+    unprinted: frozenset[str] = frozenset()
+    """Subresources that are the object itself and still no Table: their storage makes none."""
     raw_fields: tuple[str, ...] = ()
     """Paths of the fields that are RawExtensions in Go (`apiserver.meta.raw`), the same in all
     versions."""
@@ -150,6 +152,10 @@ class Kind:
             obj["status"] = copy_json(self.zero_status.get(context.version, {}))
         if self.generation:
             obj["metadata"]["generation"] = 1
+
+    def forget_uid(self, obj: Object) -> None:
+        """Removes what was made of its uid from an object that was deleted and is to be created
+        anew, with another."""
 
     def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
         """Keeps what a client may not change through the object itself; the base keeps status and

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 
 from apiserver.golang.netip import is_cidr_sloppy, parse_ip_sloppy
+from apiserver.golang.strconv import go_quote
 from apiserver.meta import features
 from apiserver.meta.names import range_error
 
@@ -37,9 +38,21 @@ def parse_ip(text: str) -> Address | None:
 
 def ip(value: str) -> list[str]:
     """Of a field that is older than strict validation (IsValidIPForLegacyField)."""
+    return _ip(value, strict=features.enabled("StrictIPCIDRValidation"))
+
+
+def canonical_ip(value: str, prefix: bool = False) -> list[str]:
+    """Of newer fields (IsValidIP): written in the one way that RFC 5952 recommends."""
+    wrong = _ip(value, strict=True)
+    if wrong or (text := str(ipaddress.ip_address(value))) == value:
+        return wrong
+    return [f"must be in canonical form ({go_quote(text)})"]
+
+
+def _ip(value: str, *, strict: bool) -> list[str]:
     if parse_ip_sloppy(value) is None:
         return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
-    if not features.enabled("StrictIPCIDRValidation"):
+    if not strict:
         return []
     address = _exact(value)
     if address is None:

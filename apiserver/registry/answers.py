@@ -9,16 +9,20 @@ tenant's turn (`apiserver.registry.offload`): nobody else waits for it.
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from time import monotonic
+from typing import Any, cast
 
-from apiserver.errors import BadRequest, Expired, TimedOut
+from apiserver.errors import ApiError, BadRequest, Expired, TimedOut
 from apiserver.meta.objects import Object
 from apiserver.registry import continuation, indexes, orders, questions
+from apiserver.registry.beginnings import beginning, is_known
 from apiserver.registry.core import Registry, State
 from apiserver.registry.offload import LARGE, PATIENCE, Meter, beside, by_size, repeatable
 from apiserver.registry.options import ListOptions
@@ -42,6 +46,8 @@ from apiserver.registry.sifting import Chooser, sift
 from apiserver.registry.versions import in_version, shown
 from apiserver.storage.interface import key_order
 from apiserver.watch.cache import Cache, Entries
+
+log = logging.getLogger("polyplane.api")
 
 FEW = 200
 """Objects that are measured before it is decided where they are looked at."""
@@ -81,12 +87,17 @@ async def list_(
     states = await in_version(registry, scope, states)
     lookers = indexes.choosers(selection, question)
     whole = selection.everything and not lookers
+    chosen = None
     if shelf is not None and shelf.near is None and whole and len(states) > orders.RUN:
-        await _put_in_order(registry, scope, question, shelf, at, states)
-        shelf = _shelf(registry, scope, question, at, states)
-    near = shelf.near if shelf is not None else None
-    work = _Work(registry, scope, selection, question, options.limit, after, near, lookers)
-    chosen = await repeatable(scope.asker(_size(states)), lambda: work.choose(states))
+        if after is None and 0 < options.limit <= orders.RUN and is_known(question.sort):
+            chosen = await _begun(registry, scope, question, shelf, at, states, options.limit)
+        else:
+            await _put_in_order(registry, scope, question, shelf, at, states)
+            shelf = _shelf(registry, scope, question, at, states)
+    if chosen is None:
+        near = shelf.near if shelf is not None else None
+        work = _Work(registry, scope, selection, question, options.limit, after, near, lookers)
+        chosen = await repeatable(scope.asker(_size(states)), lambda: work.choose(states))
     if shelf is not None and chosen.order is not None:
         orders.keep(shelf.cache, shelf.name, Order(scope.resource, at, chosen.order))
     token = ""
@@ -121,6 +132,37 @@ async def _indexed(
 def _size(states: Sequence[State]) -> int:
     """Bytes of the objects; what many have is large."""
     return LARGE if len(states) > FEW else sum(len(state.json) for state in states)
+
+
+async def _begun(
+    registry: Registry,
+    scope: Scope,
+    question: Question,
+    shelf: _Shelf,
+    at: int,
+    states: Sequence[State],
+    limit: int,
+) -> _Chosen:
+    """The first page of a list that nobody has put in order yet, which is done meanwhile for the
+    pages that come."""
+    sorting = Sorting(question.sort, lambda state: shown(registry, scope, state))
+    entries = cast(Entries, states)
+    page = await beside(scope.asker(LARGE), lambda: beginning(sorting, entries, limit))
+    making = orders.begin(shelf.cache, shelf.name, scope.resource, at, states)
+    if making.meanwhile is None or making.meanwhile.done():
+        left = replace(scope, gone=None)
+        work = _put_in_order(registry, left, question, shelf, at, states)
+        making.meanwhile = asyncio.create_task(_unseen(work))
+    remaining = len(states) - len(page)
+    return _Chosen(page, remaining, remaining > 0)
+
+
+async def _unseen(work: Coroutine[Any, Any, None]) -> None:
+    """Whoever needs the order goes on with it where this has ended."""
+    try:
+        await work
+    except ApiError as error:
+        log.debug("a list has not been put in order meanwhile: %s", error)
 
 
 async def _put_in_order(

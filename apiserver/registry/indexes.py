@@ -34,6 +34,10 @@ from apiserver.storage.interface import key_order
 _MOST = 3
 """Indexes that are asked for one list."""
 
+_ADDED = frozenset({"apiVersion", "metadata.resourceVersion"})
+"""Paths at which reading puts what no stored object has there: the request's version, and the
+object's, which stands beside it."""
+
 T = TypeVar("T")
 Place = tuple[str, str]
 
@@ -101,7 +105,8 @@ def demanded(scope: Scope, selection: Selection, question: Question) -> list[Equ
     if question.filter is not None:
         equalities += question.filter.equalities()
     schemas = [served.schema for served in scope.resource.versions.values()]
-    return [e for e in equalities if not any(_has_default(s, e.path) for s in schemas)]
+    told = (e for e in equalities if e.path not in _ADDED)
+    return [e for e in told if not any(_has_default(s, e.path) for s in schemas)]
 
 
 def _is_stored_as_shown(scope: Scope) -> bool:

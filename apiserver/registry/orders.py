@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import total_ordering
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 from apiserver.kinds.served import Resource
 from apiserver.meta.objects import Object
@@ -80,7 +80,11 @@ class Sorting:
         return self.by_ranks(states, self.ranks(states))
 
     def ranks(self, states: Sequence[State]) -> list[Ranks]:
-        return [self._ranks(state) for state in states]
+        glances = [key.glance for key in self.keys if key.glance is not None]
+        if len(glances) < len(self.keys) or not all(type(state) is Entry for state in states):
+            return [self._ranks(state) for state in states]
+        columns = [glance(cast(Sequence[Entry], states)) for glance in glances]
+        return list(zip(*(map(_of_text, column) for column in columns), strict=True))
 
     def by_ranks(self, states: Sequence[State], ranks: Sequence[Ranks]) -> list[State]:
         """As `ordered`; ``ranks``: of the states."""
@@ -127,6 +131,10 @@ class Sorting:
             return tuple(key.rank_of_key(state.key) for key in self.keys)
         obj = self.shown(state)
         return tuple(key.rank(obj) for key in self.keys)
+
+
+def _of_text(value: str | None) -> Rank | None:
+    return None if value is None else (2, value)
 
 
 def _sorted(numbers: list[int], column: Sequence[Any], descending: bool) -> list[int]:
@@ -179,12 +187,14 @@ class Order:
 class Making:
     """An order that is not whole yet: of ``states``, all of a list at one state.
 
-    turn: one at a time goes on with it; ranks: of the first of the states."""
+    turn: one at a time goes on with it; ranks: of the first of the states; meanwhile: the task that
+    makes it while nobody waits for it."""
 
     def __init__(self, resource: Resource, at: int, states: Sequence[State]) -> None:
         self.resource, self.at, self.states = resource, at, states
         self.ranks: list[Ranks] = []
         self.turn = asyncio.Lock()
+        self.meanwhile: asyncio.Task[None] | None = None
 
     def next(self) -> Sequence[State]:
         """Whose ranks are to be found next; empty where all are there."""

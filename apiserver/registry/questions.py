@@ -21,6 +21,7 @@ from apiserver.kinds.apiextensions.jsonpath import Path, PathError, parse_path
 from apiserver.meta.gvk import GroupKind
 from apiserver.meta.objects import Object
 from apiserver.registry.filters import Filter, FilterError, compile_filter
+from apiserver.registry.glances import Glance, glance_at
 from apiserver.registry.offload import repeatable
 from apiserver.registry.options import ListOptions
 from apiserver.registry.scope import Scope
@@ -41,12 +42,14 @@ Rank = tuple[int, Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SortKey:
-    """text: of the path; vacant_first: whether what has no value comes before what has one."""
+    """text: of the path; vacant_first: whether what has no value comes before what has one;
+    glance: finds the values of cached objects without decoding them, where that can be."""
 
     text: str
     path: Path
     descending: bool
     vacant_first: bool
+    glance: Glance | None
 
     @property
     def of_the_key(self) -> str | None:
@@ -141,7 +144,7 @@ def _key(text: str) -> SortKey:
         raise PathError("is no JSONPath")
     if path[0] not in ".[$@":
         path = f".{path}"
-    return SortKey(path, parse_path(path), "-" in marks, "^" in marks)
+    return SortKey(path, parse_path(path), "-" in marks, "^" in marks, glance_at(path))
 
 
 def _marked(text: str) -> tuple[str, str]:

@@ -8,14 +8,17 @@ read first brings up to the tenant's head; past states come from the event log.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from apiserver.errors import BadRequest, Expired, NotFound, PlainError
 from apiserver.golang.strconv import NumError, go_quote, parse_uint
 from apiserver.registry import continuation
 from apiserver.registry.core import Item, Registry, State
+from apiserver.registry.offload import LARGE, by_size
 from apiserver.registry.options import ListOptions
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
@@ -23,10 +26,15 @@ from apiserver.registry.selection import Selection
 from apiserver.registry.translate import storage_errors
 from apiserver.registry.versions import in_version, load
 from apiserver.storage.errors import Compacted
-from apiserver.storage.interface import Page
+from apiserver.storage.interface import Page, key_order
 from apiserver.watch.cache import Cache
 from apiserver.watch.entry import Entry, Fields, Labels
 
+SOON = 0.05
+"""Seconds for which a first page waits for a cache that is being loaded; what takes longer may be
+very much."""
+MANY = 20_000
+"""Objects among which it is selected beside the loop: of so many that takes some 10 ms."""
 WAIT = 3.0
 """Seconds that a read waits for a resourceVersion of the future."""
 
@@ -118,9 +126,13 @@ async def _list(
         return await _continued(registry, scope, options, selection)
     if is_exact(options, version):
         return await _exact(registry, scope, options, selection, version, None)
+    limited = options.limit and selection.everything and not options.resource_version
+    if limited and not await _is_cached_soon(registry, scope):
+        return await _stored(registry, scope, selection, options.limit)
     cache = await recent(registry, scope, options, version)
     limit = options.limit if options.resource_version != "0" else 0
-    return await _page(registry, scope, selection, cache, limit)
+    at, entries = cache.resource_version, cache.select(scope.namespace)
+    return await _page(registry, scope, selection, entries, at, limit)
 
 
 def requested_version(options: ListOptions) -> int:
@@ -158,35 +170,71 @@ async def recent(registry: Registry, scope: Scope, options: ListOptions, version
         return await registry.watches.wait_for(tenant, resource, version, WAIT)
 
 
+async def _is_cached_soon(registry: Registry, scope: Scope) -> bool:
+    """What is not yet is loaded meanwhile."""
+    with storage_errors(scope):
+        tenant, resource = scope.tenant.id, scope.resource.storage
+        return await registry.watches.is_soon(tenant, resource, SOON)
+
+
+async def _stored(registry: Registry, scope: Scope, selection: Selection, limit: int) -> Listing:
+    """The first ``limit`` as the database has them now."""
+    with storage_errors(scope):
+        tenant, resource = scope.tenant.id, scope.resource.storage
+        page = await registry.store.first(tenant, resource, namespace=scope.namespace, limit=limit)
+    items = await in_version(registry, scope, page.records)
+    if not page.more:
+        return Listing(items, page.at)
+    last = page.records[-1].key
+    after = last.namespace, last.name
+    return _cut(registry, scope, selection, items, page.at, page.remaining, after)
+
+
 async def _page(
-    registry: Registry, scope: Scope, selection: Selection, cache: Cache, limit: int
+    registry: Registry,
+    scope: Scope,
+    selection: Selection,
+    entries: Sequence[State],
+    at: int,
+    limit: int,
+    after: tuple[str, str] | None = None,
 ) -> Listing:
-    """The first ``limit`` of what the cache holds now."""
-    entries: Any = cache.select(scope.namespace)
-    at = cache.resource_version
-    if not selection.everything:
-        if name := selection.name:
-            entries = [
-                e for e in entries if e.name == name
-            ]  # an object keeps its name in all versions
-        entries = await in_version(registry, scope, entries)
-        entries = [e for e in entries if selection.matches(e.labels, e.fields)]
-    if not limit or len(entries) <= limit:
-        return Listing(
-            await in_version(registry, scope, entries) if selection.everything else entries, at
-        )
-    page = entries[:limit]
+    """The next ``limit`` of the entries, which are all of one state, ``at``."""
+    if after is not None:
+        begin = bisect_right(entries, key_order(*after), key=_order)
+        entries = entries[begin:]
     if selection.everything:
-        page = await in_version(registry, scope, page)
-    return _cut(
-        registry,
-        scope,
-        selection,
-        page,
-        at,
-        len(entries) - limit,
-        (page[-1].namespace, page[-1].name),
-    )
+        left = len(entries)
+        chosen = entries[:limit] if 0 < limit < left else entries
+        chosen = await in_version(registry, scope, chosen)
+    else:
+        chosen = await _selected(registry, scope, selection, entries, limit)
+        left = len(chosen)
+    if not limit or left <= limit:
+        return Listing(chosen, at)
+    page = chosen[:limit]
+    last = page[-1].key
+    return _cut(registry, scope, selection, page, at, left - limit, (last.namespace, last.name))
+
+
+async def _selected(
+    registry: Registry, scope: Scope, selection: Selection, entries: Sequence[Any], limit: int
+) -> Sequence[Any]:
+    """Those that are selected; not all, but more than ``limit`` where it says so. Of many beside
+    the loop."""
+    if name := selection.name:  # an object keeps its name in all versions
+        entries = [entry for entry in entries if entry.name == name]
+    found: Sequence[Any] = await in_version(registry, scope, entries)
+
+    def select() -> list[Any]:
+        matching = (e for e in found if selection.matches(e.labels, e.fields))
+        return list(islice(matching, limit + 1 if limit else None))
+
+    return await by_size(scope.asker(LARGE if len(entries) > MANY else 0), select)
+
+
+def _order(state: State) -> tuple[str, str]:
+    return key_order(state.key.namespace, state.key.name)
 
 
 def _cut(
@@ -245,6 +293,11 @@ async def _exact(
 ) -> Listing:
     """The state at exactly ``at``; pages are read until ``limit`` objects are selected."""
     await reach(registry, scope, at)
+    cache = registry.watches.peek(scope.tenant.id, scope.resource.storage)
+    if cache is not None and cache.resource_version >= at:
+        entries = cache.state_at(at, scope.namespace)
+        if entries is not None:
+            return await _page(registry, scope, selection, entries, at, options.limit, after)
     items: list[Item] = []
     while True:
         left = options.limit - len(items) if options.limit else 0

@@ -1,8 +1,9 @@
 """What is searched of an object, and where a text is found in it.
 
 A text is found where it stands at the beginning of a word: "web" in "my-web-1", not in "cobweb".
-Words are letters and digits of any script. Upper and lower case are the same (Unicode's case
-folding), as are composed and decomposed characters (NFC).
+Words are letters and digits of any script. Upper and lower case are the same, as are composed and
+decomposed characters (Unicode's canonical caseless matching; then composed, so that a mark which is
+part of a letter does not end a word).
 
     names        metadata.name, metadata.uid
     labels       each as ``key=value``
@@ -57,7 +58,7 @@ def fold(text: str) -> str:
     """Equal for texts that are the same for a search."""
     if text.isascii():
         return text.lower()
-    return unicodedata.normalize("NFC", text).casefold()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).casefold())
 
 
 @dataclass(frozen=True, slots=True)

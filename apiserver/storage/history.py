@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from apiserver.storage.errors import Compacted, TenantGone
-from apiserver.storage.interface import EventType, ObjectKey, Record
+from apiserver.storage.interface import EventType, ObjectKey, Record, storable
 from apiserver.storage.pool import Connection, Database, Row, query
 from apiserver.storage.transform import Transformer
 
@@ -144,7 +144,8 @@ class History:
         """The versions of one object (of all that had its name) below ``before``, the newest first:
         at most ``limit``, none after those that have ``max_bytes`` together. And below which one to
         go on, 0 at the end."""
-        asked = {**key._asdict(), "before": before, "limit": limit, "bytes": max_bytes}
+        names = {part: storable(name) for part, name in key._asdict().items()}
+        asked = {**names, "before": before, "limit": limit, "bytes": max_bytes}
         versions, cut = await self._versions(tenant, _OF_KEY, asked)
         return versions, versions[-1].number if cut else 0
 
@@ -169,13 +170,13 @@ class History:
         rows = await self._database.rows_within(tenant, _THROUGH, window)
         through = rows[0][0] if rows else 0
         asked = {
-            "groups": [group for group, _ in kinds],
-            "resources": [resource for _, resource in kinds],
-            "namespace": namespace,
+            "groups": [storable(group) for group, _ in kinds],
+            "resources": [storable(resource) for _, resource in kinds],
+            "namespace": storable(namespace),
             "cluster": cluster,
             "type": type_[:1],
-            "name": name,
-            "uid": uid,
+            "name": storable(name),
+            "uid": storable(uid),
             "before": before,
             "through": through,
             "limit": limit,

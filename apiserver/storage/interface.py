@@ -37,6 +37,12 @@ class ObjectKey(NamedTuple):
         return tuple.__new__(GroupResource, self[:2])
 
 
+def storable(text: str) -> str:
+    """A text that somebody asks for, with what PostgreSQL's text cannot hold replaced by what no
+    stored name has: it is asked for, and not found."""
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
+
+
 def key_order(namespace: str, name: str) -> tuple[str, str]:
     """The sort key of an object among its resource: namespace + "/", then name, in byte order, as
     etcd's keys sort ("a-b" before "a")."""
@@ -233,6 +239,11 @@ class Reader(Protocol):
         """Records in key order (`key_order`). at 0: now, head and records from one snapshot.
         Otherwise exactly the state at that resourceVersion: Compacted below the floor, TooLarge
         above the head. after: (namespace, name) that the last page ended with."""
+
+    async def first(
+        self, tenant: int, resource: GroupResource, *, namespace: str = "", limit: int
+    ) -> Page:
+        """As `list` of now, sooner where there are very many."""
 
     def snapshot(
         self, tenant: int, resource: GroupResource

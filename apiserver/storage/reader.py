@@ -15,18 +15,20 @@ from apiserver.storage.errors import ChainBroken, Compacted, TenantGone, TooLarg
 from apiserver.storage.fields import Fields
 from apiserver.storage.heads import Heads
 from apiserver.storage.history import TYPES, History
-from apiserver.storage.interface import Event, EventPage, Head, ObjectKey, Page, Record
+from apiserver.storage.interface import (
+    Event,
+    EventPage,
+    Head,
+    ObjectKey,
+    Page,
+    Record,
+    storable,
+)
 from apiserver.storage.pool import Connection, Database, Row, translate
 from apiserver.storage.search import Search
 from apiserver.storage.tally import Tallies
 from apiserver.storage.transform import Identity, Transformer
 from apiserver.storage.visibility import see
-
-
-def _text(name: str) -> str:
-    """A name out of a URL, with what PostgreSQL's text cannot hold replaced by what no stored name
-    has."""
-    return name.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
 
 
 class PostgresReader:
@@ -54,7 +56,7 @@ class PostgresReader:
         return await self._heads.of_all(tenants) if tenants else {}
 
     async def get(self, tenant: int, key: ObjectKey) -> Record | None:
-        names = tuple(map(_text, key))
+        names = tuple(map(storable, key))
         rows = await self.database.read(
             lambda connection: statements.GET.rows(connection, tenant, *names)
         )
@@ -71,7 +73,7 @@ class PostgresReader:
     async def dependent_places(
         self, tenant: int, uid: str, *, limit: int
     ) -> Sequence[tuple[GroupResource, str]]:
-        parameters = {"tenant": tenant, "uid": _text(uid), "limit": limit}
+        parameters = {"tenant": tenant, "uid": storable(uid), "limit": limit}
         rows = await self.database.rows_within(tenant, statements.DEPENDENT_PLACES, parameters)
         return [(GroupResource(*row[:2]), row[2]) for row in rows]
 
@@ -80,7 +82,7 @@ class PostgresReader:
     ) -> Sequence[Record]:
         parameters = {
             "tenant": tenant,
-            "uid": _text(uid),
+            "uid": storable(uid),
             "groups": [resource.group for resource, _ in places],
             "resources": [resource.resource for resource, _ in places],
             "namespaces": [namespace for _, namespace in places],
@@ -112,13 +114,31 @@ class PostgresReader:
             "group": resource.group,
             "resource": resource.resource,
         }
-        parameters |= {"namespace": _text(namespace), "at": at, "limit": limit}
+        parameters |= {"namespace": storable(namespace), "at": at, "limit": limit}
         if after is not None:
-            parameters |= {"after_namespace": _text(after[0]), "after_name": _text(after[1])}
+            parameters |= {"after_namespace": storable(after[0]), "after_name": storable(after[1])}
+        return await self._page(tenant, resource, statement, parameters)
+
+    async def first(
+        self, tenant: int, resource: GroupResource, *, namespace: str = "", limit: int
+    ) -> Page:
+        parameters = {
+            "tenant": tenant,
+            "group": resource.group,
+            "resource": resource.resource,
+            "namespace": storable(namespace),
+            "at": 0,
+            "limit": limit,
+        }
+        return await self._page(tenant, resource, statements.FIRST, parameters)
+
+    async def _page(
+        self, tenant: int, resource: GroupResource, statement: str, parameters: Mapping[str, Any]
+    ) -> Page:
         rows = await self.database.rows_within(tenant, statement, parameters)
         if not rows:
             raise TenantGone(f"tenant {tenant} is gone")
-        head, floor, keys = rows[0][:3]
+        (head, floor, keys), at = rows[0][:3], parameters["at"]
         if at and at < floor:
             raise Compacted(floor)
         if at > head:

@@ -122,6 +122,23 @@ def list_statement(*, past: bool, namespaced: bool, after: bool, limited: bool) 
     )
 
 
+# What `list_statement` gives for the first page of now, without a look at each key: how many there
+# are say the tallies (tally.sql).
+FIRST = """
+SELECT r.head, r.floor, r.keys, r.namespace, r.name, r.uid, r.resource_version,
+    (SELECT e.data FROM events e WHERE e.tenant_id = %(tenant)s
+        AND e.resource_version = r.resource_version)
+FROM (
+    SELECT h.head, h.floor, (
+        SELECT t.within FROM pp_tallied(%(tenant)s, %(namespace)s) t
+        WHERE t.api_group = %(group)s AND t.resource = %(resource)s
+    ) AS keys, p.number, p.namespace, p.name, p.uid::text, p.resource_version
+    FROM tenant_heads h
+    LEFT JOIN pp_first(%(tenant)s, %(group)s, %(resource)s, %(namespace)s, %(limit)s) p ON true
+    WHERE h.tenant_id = %(tenant)s ORDER BY p.number OFFSET 0
+) r
+"""
+
 DATABASE_SIZE = "SELECT pg_database_size(current_database())"
 COUNTS = "SELECT api_group, resource, count(*) FROM objects GROUP BY api_group, resource"
 COUNTS_OF_TENANT = """

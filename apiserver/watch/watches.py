@@ -93,6 +93,17 @@ class Watches:
         TenantGone, Unavailable."""
         return (await self._channel(tenant, resource)).cache
 
+    async def is_soon(self, tenant: int, resource: GroupResource, seconds: float) -> bool:
+        """Whether the cache is there within so many seconds; what is not goes on being loaded.
+        Raises as `cache` does."""
+        if self.peek(tenant, resource) is not None:
+            return True
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.cache(tenant, resource)
+                return True
+        return False
+
     def peek(self, tenant: int, resource: GroupResource) -> Cache | None:
         """The cache if it is there already; counts as use."""
         tail = self._tails.get(tenant)

@@ -115,6 +115,7 @@ class BoundedList(ChangeList):
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
+        self.names_looked_at = getattr(request, "names_looked_at", 0)
         if self.page_num == 1 and not self.show_all:
             self.result_list = self.paginator.first_page
         if self.paginator.is_cut:

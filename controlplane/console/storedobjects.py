@@ -10,6 +10,7 @@ from urllib.parse import quote as urlquote
 
 from django.contrib import admin
 from django.contrib.admin.utils import quote
+from django.contrib.admin.views.main import ORDER_VAR
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.dateparse import parse_datetime
@@ -25,11 +26,14 @@ from controlplane.console.filters import (
     TenantFilter,
 )
 from controlplane.console.models import StoredEvent, StoredObject
+from controlplane.console.partsofnames import named
 from controlplane.console.presentation import as_yaml, finalizers, managers
 from controlplane.console.readonly import RowPage
 
 _HISTORY = 50  # events on an object's page
 _ANYWHERE = "*"
+_ROWS_OF_THEIR_OWN = {"finalizers", "deleting"}
+"""Parameters by which a list is narrowed to what is not in the key."""
 _BEHIND_ALL = chr(0x10FFFF)  # behind a beginning: behind all that have it, in collation C
 
 
@@ -128,17 +132,21 @@ class StoredObjectAdmin(_StoredAdmin):
         self, request: HttpRequest, queryset: Any, search_term: str
     ) -> tuple[Any, bool]:
         """The names that begin with the text, which PostgreSQL 18 finds by skipping through the
-        key's index; where none does, or the text begins with an asterisk, all that it is a part
-        of, for which every row is looked at."""
+        key's index; where none does, or the text begins with an asterisk, those that it is a part
+        of, for which names are looked through."""
         text = search_term.strip()
         if text and not text.startswith(_ANYWHERE):
             begun = queryset.filter(name__gte=text, name__lt=text + _BEHIND_ALL)
             if begun.exists():
                 return begun, False
-        found: tuple[Any, bool] = super().get_search_results(
-            request, queryset, text.lstrip(_ANYWHERE)
-        )
-        return found
+        part = text.lstrip(_ANYWHERE)
+        if not part:
+            return queryset, False
+        found = named(part, request.GET) if not _ROWS_OF_THEIR_OWN & request.GET.keys() else None
+        if found is None or (found.are_more and ORDER_VAR in request.GET):
+            return queryset.filter(name__icontains=part), False
+        request.names_looked_at = found.only  # type: ignore[attr-defined]
+        return found.of(queryset), False
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).defer("data")

@@ -91,6 +91,15 @@ class Tenant:
     def __post_init__(self) -> None:
         self.revisions = f"{ROOT}/namespaces/{quote(self.namespace, safe='')}/revisions"
 
+    @property
+    def within(self) -> str:
+        """Where its revisions are, in words."""
+        return (
+            ""
+            if self.revisions.endswith("/clusterrevisions")
+            else f" in namespace {self.namespace}"
+        )
+
     def get(self, path: str, sort_by: Sequence[str] = (), **query: str) -> Json:
         asked = {name: value for name, value in query.items() if value}
         text = urlencode({**asked, "sortBy": sort_by}, doseq=True)

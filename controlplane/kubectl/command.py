@@ -12,7 +12,17 @@ from controlplane.kubectl import show
 from controlplane.kubectl.client import ROOT, Failed, Kubectl, Tenant
 from controlplane.kubectl.gutter import dump
 
-_PASSED_ON = ("context", "kubeconfig", "cluster", "user", "server", "token", "as", "as-group")
+_PASSED_ON = (
+    *("context", "kubeconfig", "cluster", "user", "server", "token", "username", "password"),
+    *("as", "as-group", "as-uid", "certificate-authority", "client-certificate", "client-key"),
+    *("tls-server-name", "request-timeout", "cache-dir"),
+)
+_SWITCHES = ("insecure-skip-tls-verify", "disable-compression", "match-server-version")
+"""Flags of kubectl's that say with whom and as whom it speaks: with a value, and without."""
+_HELPED = ("context", "kubeconfig", "as")
+_CONNECTION = (
+    "kubectl's other flags about the connection and the user (kubectl options) are known, too"
+)
 _MANAGER = "kubectl-polyplane"
 _OUTPUTS = ("text", "table", "json", "yaml")
 
@@ -35,14 +45,22 @@ def _ordered(words: Sequence[str]) -> list[str]:
     """With flags that stand before the command, as before kubectl's own, behind it."""
     at = 0
     while at < len(words) and words[at].startswith("-") and words[at] not in ("-h", "--help"):
-        holds_value = "=" in words[at] or (words[at][1] != "-" and len(words[at]) > 2)
-        at += 1 if holds_value else 2
+        word = words[at]
+        holds_value = "=" in word or (word[1:2] != "-" and len(word) > 2)
+        at += 1 if holds_value or word.removeprefix("--") in _SWITCHES else 2
     return [*words[at : at + 1], *words[:at], *words[at + 1 :]]
 
 
 def _passed_on(asked: argparse.Namespace) -> list[tuple[str, str]]:
-    given = ((name, getattr(asked, name.replace("-", "_"))) for name in _PASSED_ON)
+    given = [(name, getattr(asked, name.replace("-", "_"))) for name in (*_PASSED_ON, *_SWITCHES)]
     return [(name, value) for name, values in given for value in values or ()]
+
+
+def _number(text: str) -> int:
+    """Raises ArgumentTypeError."""
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 on")
+    return int(text)
 
 
 def _common() -> argparse.ArgumentParser:
@@ -50,7 +68,13 @@ def _common() -> argparse.ArgumentParser:
     common.add_argument("-n", "--namespace", default="")
     common.add_argument("-o", "--output", choices=_OUTPUTS, default="text")
     for name in _PASSED_ON:
-        common.add_argument(f"--{name}", action="append", help="as kubectl's", metavar="VALUE")
+        names = [f"--{name}", *(["-s"] if name == "server" else [])]
+        text = "as kubectl's" if name in _HELPED else argparse.SUPPRESS
+        common.add_argument(*names, action="append", help=text, metavar="VALUE")
+    for name in _SWITCHES:
+        common.add_argument(
+            f"--{name}", action="append_const", const="true", help=argparse.SUPPRESS
+        )
     return common
 
 
@@ -62,29 +86,26 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def add(name: str, text: str) -> argparse.ArgumentParser:
-        return commands.add_parser(name, parents=[common], help=text, description=text)
+        return commands.add_parser(
+            name, parents=[common], help=text, description=text, epilog=_CONNECTION
+        )
 
     command = add("history", "who changed what: an object, or all of the namespace")
     command.add_argument("object", nargs="?", default="", metavar="KIND[/NAME]")
     command.add_argument("-l", "--selector", default="", help="labels of the objects")
     command.add_argument("--deleted", action="store_true", help="deletions alone")
-    command.add_argument("--limit", type=int, default=50, help="most lines (0: all; default 50)")
+    command.add_argument(
+        "--limit", type=_number, default=50, help="most lines (0: all; default 50)"
+    )
     command = add("diff", "what a revision changed, or what differs between two")
     command.add_argument("object", metavar="KIND/NAME")
     command.add_argument("revisions", nargs="*", metavar="REVISION")
     command = add("blame", "who gave each field its value, and when")
     command.add_argument("object", metavar="KIND/NAME")
     command.add_argument("--revision", default="", help="(default: the newest)")
-    for name, text in (
-        ("rollback", "write an old revision of an object anew"),
-        ("undelete", "bring a deleted object back"),
-    ):
-        command = add(name, text)
-        command.add_argument("object", metavar="KIND/NAME")
-        default = "the one before the newest" if name == "rollback" else "the deleted one"
-        command.add_argument("--to-revision", default="", help=f"(default: {default})")
-        command.add_argument("--dry-run", action="store_true", help="by the server")
-        command.add_argument("--field-manager", default=_MANAGER)
+    newest, deleted = "the one before the newest", "the deleted one"
+    _add_restore(add("rollback", "write an old revision of an object anew"), newest)
+    _add_restore(add("undelete", "bring a deleted object back"), deleted)
     _add_search(add("search", "which objects of all kinds have a text in them"))
     _add_as_of(add("as-of", "what there was at a time, as a List that kubectl can read"))
     add("reach", "how far back the history reaches")
@@ -92,6 +113,13 @@ def _parser() -> argparse.ArgumentParser:
     command = add("count", "how many objects there are of each kind (-n: in a namespace)")
     command.add_argument("kinds", nargs="*", metavar="KIND", help="(default: those that there are)")
     return parser
+
+
+def _add_restore(command: argparse.ArgumentParser, default: str) -> None:
+    command.add_argument("object", metavar="KIND/NAME")
+    command.add_argument("--to-revision", default="", help=f"(default: {default})")
+    command.add_argument("--dry-run", action="store_true", help="by the server")
+    command.add_argument("--field-manager", default=_MANAGER)
 
 
 def _add_as_of(command: argparse.ArgumentParser) -> None:
@@ -116,7 +144,7 @@ def _add_list(command: argparse.ArgumentParser) -> None:
     command.add_argument("-l", "--selector", default="", help="labels of the objects")
     command.add_argument("--field-selector", default="", help="as kubectl's")
     command.add_argument("-A", "--all-namespaces", action="store_true")
-    command.add_argument("--limit", type=int, default=0, help="most objects (default: all)")
+    command.add_argument("--limit", type=_number, default=0, help="most objects (default: all)")
 
 
 def _add_search(command: argparse.ArgumentParser) -> None:
@@ -129,7 +157,9 @@ def _add_search(command: argparse.ArgumentParser) -> None:
         command.add_argument(
             f"--{name}", action="append", default=[], help=text, metavar="VALUE", dest=f"{name}s"
         )
-    command.add_argument("--limit", type=int, default=50, help="most lines (0: all; default 50)")
+    command.add_argument(
+        "--limit", type=_number, default=50, help="most lines (0: all; default 50)"
+    )
 
 
 # --- what is meant --------------------------------------------------------------------------------
@@ -150,8 +180,9 @@ def _newest(tenant: Tenant, fields: dict[str, str], count: int = 1) -> Sequence[
     """Raises Failed where there is none."""
     revisions = tenant.list(fields, most=count)
     if not revisions:
+        what = "no deletion" if fields.get("type") == "DELETED" else "nothing"
         kind, name = fields["object.resource"], fields["object.name"]
-        raise Failed(f"nothing is retained of {kind}/{name} in namespace {tenant.namespace}")
+        raise Failed(f"{what} is retained of {kind}/{name}{tenant.within}")
     return revisions
 
 

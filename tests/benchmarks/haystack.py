@@ -29,15 +29,17 @@ WITH fresh AS MATERIALIZED (
         'ns-' || i %% 1000 AS space, 'object-' || i AS name
     FROM generate_series(%(first)s::bigint, %(last)s::bigint) i
 ), made AS MATERIALIZED (
-    SELECT *, replace(json_build_object(
+    SELECT *, replace(replace(json_build_object(
         'kind', 'ConfigMap', 'apiVersion', 'v1', 'metadata', json_build_object(
-            'name', name, 'namespace', space, 'uid', uid,
+            'name', name, 'namespace', space, 'uid', uid, 'creationTimestamp', to_char(
+                timestamp '2026-01-01' + i / 100 * interval '1 s', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'
+            ),
             'labels', json_build_object('app', 'app-' || i %% 500, 'tier', 'tier-' || i %% 7)
         ), 'data', json_build_object('app.conf', (
             SELECT string_agg('w' || floor(20000 * power(random(), 3)) || '-' || i %% j, ' ')
             FROM generate_series(1, 40) j
         ))
-    )::text, '" : ', '":') AS data FROM fresh
+    )::text, '" : ', '":'), ', "', ',"') AS data FROM fresh
 ), logged AS (
     INSERT INTO events (tenant_id, resource_version, previous, api_group, resource, namespace, name,
         uid, type, data, key_previous, at, size)

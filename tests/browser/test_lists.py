@@ -10,6 +10,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.support.consolebrowser import Console
+from tests.support.installation import eventually
 from tools import demo
 
 CONFIGMAPS = "/clusters/demo/api/v1/namespaces/shop/configmaps"
@@ -115,6 +116,10 @@ def test_what_is_shown_is_taken_along_without_secrets(acme: Console) -> None:
     acme.open("/t/acme/core/secrets")
     acme.see("database-login")
     acme.script(
+        "window.answers = []; const asked = fetch; window.fetch = async (...request) => {"
+        "const answer = await asked(...request);"
+        "if (!String(request[0]).includes('watch=')) answers.push(answer.clone().text());"
+        "return answer; };"
         "window.saved = []; URL.createObjectURL = (blob) => (saved.push(blob), 'blob:none');"
         "HTMLAnchorElement.prototype.click = () => {}"
     )
@@ -125,8 +130,10 @@ def test_what_is_shown_is_taken_along_without_secrets(acme: Console) -> None:
     csv, yaml = acme.script("return Promise.all(saved.map((blob) => blob.text()))")
     assert csv.splitlines()[0] == "Namespace,Name,Type,Data,Age"
     assert csv.splitlines()[1].startswith("shop,database-login,Opaque,2,20")
-    assert "kind: Secret" in yaml and yaml.count("***") == 2
+    assert "kind: Secret" in yaml and yaml.count("'***'") == 2
     assert "bm90LWEtcmVhbC1wYXNzd29yZA" not in yaml and "managedFields" not in yaml
+    sent = acme.script("return Promise.all(answers)")
+    assert sent and not any("bm90LWEtcmVhbC1wYXNzd29yZA" in answer for answer in sent)
 
 
 def test_twenty_rows_are_seen_at_once_and_none_is_off_the_screen(acme: Console) -> None:
@@ -270,3 +277,39 @@ _VIEWS = """
         .find((b) => b.textContent === "Views");
     const menu = button?.parentElement.querySelector("[role=menu]");
 """
+
+
+def test_cells_say_what_they_are_whatever_their_column_is_called(acme: Console) -> None:
+    """A definition may call a number Age, and a version Version."""
+    columns = [
+        {"name": "Age", "type": "integer", "jsonPath": ".spec.age"},
+        {"name": "Version", "type": "string", "jsonPath": ".spec.version"},
+        {"name": "Seen", "type": "date", "jsonPath": ".spec.seen"},
+    ]
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1", "served": True, "storage": True, "additionalPrinterColumns": columns}
+    definition = {
+        "metadata": {"name": "people.odd.example.com"},
+        "spec": {
+            "group": "odd.example.com",
+            "scope": "Namespaced",
+            "names": {"kind": "Person", "plural": "people"},
+            "versions": [{**version, "schema": {"openAPIV3Schema": schema}}],
+        },
+    }
+    root = "/clusters/acme/apis"
+    change(acme, "POST", f"{root}/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+    people = f"{root}/odd.example.com/v1/namespaces/shop/people"
+    spec = {"age": 42, "version": "1.18", "seen": "2020-01-01T00:00:00Z"}
+    body = {"apiVersion": "odd.example.com/v1", "kind": "Person", "metadata": {"name": "ann"}}
+    eventually(lambda: acme.installation.request("POST", people, body | {"spec": spec})[0] == 201)
+    acme.open("/t/acme/odd.example.com/people?namespace=shop")
+    acme.see("1.18")
+    cells = [e.text for e in acme.all("tbody tr[data-key] td")]
+    assert cells[1:4] == ["ann", "42", "1.18"]
+    seen = acme.one("tbody tr[data-key] td:last-child time")
+    assert seen.get_attribute("title").startswith("about 20")
+    acme.browser.find_element(By.XPATH, "//button[text()='Columns']").click()
+    acme.browser.find_element(By.XPATH, "//button[text()='\u2003 Version (metadata)']").click()
+    acme.until(lambda: [e.text for e in acme.all("thead th button")][-1] == "Version (metadata)")
+    change(acme, "DELETE", f"{people}/ann")

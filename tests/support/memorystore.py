@@ -62,6 +62,11 @@ class MemoryStore:
         kept = records[:limit] if limit else records
         return Page(kept, self._head, len(kept) < len(records), len(records) - len(kept))
 
+    async def first(
+        self, tenant: int, resource: GroupResource, *, namespace: str = "", limit: int
+    ) -> Page:
+        return await self.list(tenant, resource, namespace=namespace, limit=limit)
+
     async def snapshot(
         self, tenant: int, resource: GroupResource
     ) -> AsyncGenerator[tuple[int, Sequence[Record]], None]:

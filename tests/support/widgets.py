@@ -85,7 +85,7 @@ async def redefine(api: Api, config: Object | None, storage: str = "v1") -> None
         wanted["spec"]["versions"],
     )
     changed = await api.ok("PUT", CRD, found)
-    await api.until(lambda: _seen(api, int(changed["metadata"]["resourceVersion"])))
+    await api.until(lambda: seen(api, int(changed["metadata"]["resourceVersion"])))
 
 
 def _current(api: Api, storage: str) -> bool:
@@ -93,7 +93,7 @@ def _current(api: Api, storage: str) -> bool:
     return found is not None and found.storage_version == storage
 
 
-def _seen(api: Api, resource_version: int) -> bool:
+def seen(api: Api, resource_version: int) -> bool:
     definition = api.catalog.definitions(api.tenant).get("widgets.example.com")
     return definition is not None and definition.entry.resource_version >= resource_version
 

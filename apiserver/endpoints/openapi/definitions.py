@@ -127,9 +127,12 @@ def _enums() -> dict[str, dict[str, list[str]]]:
 
 def _list_values(member: Node, values: list[str]) -> None:
     """Lists ``values`` where the string stands: the member itself, or its items, or the values of
-    its map; and in the member's description, which ``kubectl explain`` shows."""
+    its map. A member that is the string itself has them in its description, too, which ``kubectl
+    explain`` shows."""
     place = member.get("items") or member.get("additionalProperties") or member
     place["enum"] = values
+    if place is not member:
+        return
     lines = "".join(f'\n - `"{value}"`' for value in values)
     member["description"] = f"{member.get('description', '')}\n\nPossible enum values:{lines}"
 

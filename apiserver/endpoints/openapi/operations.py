@@ -240,7 +240,7 @@ class Builder:
             tag=self.tag,
             gvk=gvk,
             parameters=(
-                *self._options(verb, name),
+                *self._options(verb, sub),
                 *self._scope(),
                 parameters.name_of(self.resource.kind),
             ),
@@ -259,10 +259,13 @@ class Builder:
             return self.definition
         return "" if sub.name == "log" else definition_name(sub.kind)
 
-    def _options(self, verb: str, sub: str) -> tuple[Parameter, ...]:
-        if sub == "log":
-            return (*parameters.GET, *parameters.CONNECT["PodLogOptions"])
+    def _options(self, verb: str, sub: Subresource | None) -> tuple[Parameter, ...]:
+        if sub is not None and sub.name == "log":
+            return (*parameters.GET, *parameters.OPTIONS["PodLogOptions"])
         get = parameters.GET if self.resource.has_routes else parameters.GET_CUSTOM
+        if self.resource.has_routes:
+            kind = self.resource.kind if sub is None else sub.kind.kind
+            get = (*get, *parameters.OPTIONS.get(kind, ()))
         return {"get": get, "patch": parameters.PATCH, "delete": parameters.DELETE}.get(
             verb, parameters.CREATE
         )
@@ -291,7 +294,7 @@ class Builder:
         )
 
     def _connect(self, path: str, sub: Subresource) -> None:
-        options = parameters.CONNECT[sub.kind.kind]
+        options = parameters.OPTIONS[sub.kind.kind]
         named = (*options, *self._scope(), parameters.name_of(sub.kind.kind))
         methods = [_METHODS[v] for v in sub.verbs]
         if sub.name == "proxy":

@@ -82,7 +82,16 @@ watch|boolean|XNNPZGbK|Watches for changes instead of listing.
 """
 
 
-_CONNECT_TABLE = """
+_OPTIONS_TABLE = """
+Revision
+apiVersion|string||The version of its kind that the object is shown in.
+ClusterRevision
+apiVersion|string||The version of its kind that the object is shown in.
+RevisionDiff
+apiVersion|string||The version of their kind in which the objects are compared.
+from|string||The revision to compare with; absent means the one before.
+RevisionBlame
+apiVersion|string||The version of its kind whose fields are told.
 PodLogOptions
 container|string|1GeXxFDC|Whose log; may be left out where the pod has one container.
 follow|boolean|9OIXh_2R|Goes on with what is logged from now on.
@@ -115,7 +124,7 @@ path|string|QCf0eosM|The path to ask the service for.
 NodeProxyOptions
 path|string|rFDtV0x9|The path to ask the node for.
 """
-"""Kinds of options, each with its members in the lines below it."""
+"""Kinds of options, or of what is read with them, each with its members in the lines below it."""
 
 
 def _parse(line: str) -> Parameter:
@@ -123,10 +132,10 @@ def _parse(line: str) -> Parameter:
     return Parameter(name, kind, text, f"{name}-{tag}" if tag else "")
 
 
-def _connect_options() -> dict[str, tuple[Parameter, ...]]:
+def _options() -> dict[str, tuple[Parameter, ...]]:
     options: dict[str, tuple[Parameter, ...]] = {}
     kind = ""
-    for line in _CONNECT_TABLE.strip().splitlines():
+    for line in _OPTIONS_TABLE.strip().splitlines():
         if "|" in line:
             options[kind] += (_parse(line),)
         else:
@@ -136,8 +145,8 @@ def _connect_options() -> dict[str, tuple[Parameter, ...]]:
 
 
 QUERY = {p.name: p for p in map(_parse, _TABLE.strip().splitlines())}
-CONNECT = _connect_options()
-"""Kind of options → the query parameters of the operations that take them."""
+OPTIONS = _options()
+"""Kind of options, or of what is read → the query parameters of the operations that take them."""
 NAMESPACE = Parameter(
     "namespace", "string", "The namespace of the object.", "namespace-vgWSWtn3", "path"
 )
@@ -194,7 +203,7 @@ def name_of(kind: str) -> Parameter:
 
 def shared() -> dict[str, Node]:
     """The ``parameters`` of a version 2 document."""
-    known = (*QUERY.values(), *chain(*CONNECT.values()), NAMESPACE, PATH, APPLY_MANAGER)
+    known = (*QUERY.values(), *chain(*OPTIONS.values()), NAMESPACE, PATH, APPLY_MANAGER)
     parameters = {p.shared: p.node() for p in known if p.shared}
     for definition, name in SHARED_BODIES.items():
         parameters[name] = body(definition, required=definition.endswith(".Patch"))

@@ -34,10 +34,10 @@ class ComponentStatusView(ResourceView):
         kind = encode.accepted(self.request, self.scope)
         if not self.scope.name:
             options = ListOptions.parse(self.request.query)
-            if options.watch:
-                raise MethodNotAllowed
-            options.check_unasked("componentstatuses")
             selection = parse(self.scope.resource, self.scope.version, options)
+            if options.watch:
+                raise MethodNotAllowed(self.scope.resource.group_resource, "watch")
+            options.check_unasked("componentstatuses")
             items = [_Item(orjson.dumps(await self._status()))]
             if not selection.matches({}, {"metadata.name": _NAME, "metadata.namespace": ""}):
                 items = []

@@ -19,6 +19,7 @@ from apiserver.history.reach import retained
 from apiserver.history.revisions import revisions_of
 from apiserver.history.visit import Visit
 from apiserver.meta.objects import Object
+from apiserver.registry.objectmeta import ensure_namespace
 from apiserver.registry.offload import by_size
 from apiserver.registry.options import ListOptions, WriteOptions, first
 from apiserver.registry.reading import Listing
@@ -124,10 +125,8 @@ class RestoreView(HistoryView):
         version = await visit.revision(self.scope.name)
         members = options.as_object()
         write = Request(self.manager(options), options.dry_run, options=members)
-        if self.scope.subresource == "rollback":
-            done = await restore.rollback(visit, version, write, body.get("preconditions") or {})
-        else:
-            done = await restore.undelete(visit, version, write)
+        how = restore.rollback if self.scope.subresource == "rollback" else restore.undelete
+        done = await how(visit, version, write, body.get("preconditions") or {})
         stored = Stored.of_object(restore.answer(version, done))
         return encode.object_response(self.request, self.scope, kind, stored, 201)
 
@@ -140,4 +139,5 @@ class RestoreView(HistoryView):
         name = body.object["metadata"].get("name", "")
         if name and name != self.scope.name:
             raise BadRequest("name in URL does not match name in RevisionRestore object")
+        ensure_namespace(body.object["metadata"], self.scope.namespace)
         return body.object

@@ -7,14 +7,19 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from apiserver.kinds.apiextensions.jsonpath import PathError, parse_path, print_value
+from apiserver.kinds.apiextensions.jsonpath import PathError, Walk, parse_path, print_value
 from apiserver.kinds.base import Column
 from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 from apiserver.schema.builtin import definition
 from apiserver.schema.definitions import META
 
-Cell = Callable[[Object, datetime], Any]
+Cell = Callable[[Object, datetime, Walk], Any]
+MOST_OF_A_ROW = 10_000
+"""Values that the columns of one object look at, a millisecond's work; what is left of its row then
+has no value."""
+_CHARACTERS = 100
+"""That are as much work as a value."""
 
 
 def columns_of(declared: Sequence[Object]) -> tuple[tuple[Column, ...], tuple[Cell, ...]]:
@@ -22,7 +27,7 @@ def columns_of(declared: Sequence[Object]) -> tuple[tuple[Column, ...], tuple[Ce
     one that cannot be read ends them."""
     described = definition(META + "ObjectMeta").properties or {}
     columns = [Column("Name", "string", "name", described["name"].description)]
-    cells: list[Cell] = [lambda obj, now: obj["metadata"].get("name", "")]
+    cells: list[Cell] = [lambda obj, now, walk: obj["metadata"].get("name", "")]
     created = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
     for column in declared or [
         {**created, "description": described["creationTimestamp"].description}
@@ -48,17 +53,24 @@ def columns_of(declared: Sequence[Object]) -> tuple[tuple[Column, ...], tuple[Ce
     return tuple(columns), tuple(cells)
 
 
+def row(cells: Sequence[Cell], obj: Object, now: datetime) -> list[Any]:
+    walk = Walk(MOST_OF_A_ROW)
+    return [cell(obj, now, walk) for cell in cells]
+
+
 def _cell(path: str, kind: str) -> Cell:
     find = parse_path(path)
 
-    def cell(obj: Object, now: datetime) -> Any:
+    def cell(obj: Object, now: datetime, walk: Walk) -> Any:
         try:
-            values = find(obj)
+            values = find(obj, walk)
+            if kind == "string" and values:
+                text = print_value(values[0])
+                walk.take(len(text) // _CHARACTERS)
+                return text
         except PathError:
             return None
-        if not values:
-            return None
-        return print_value(values[0]) if kind == "string" else _typed(kind, values[0], now)
+        return _typed(kind, values[0], now) if values else None
 
     return cell
 

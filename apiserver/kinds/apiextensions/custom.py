@@ -18,7 +18,7 @@ from apiserver.fielderrors import ErrorType, FieldErrors, FieldPath, invalid
 from apiserver.fieldmanager import reset
 from apiserver.golang.math import whole_numbers
 from apiserver.golang.strconv import go_quote
-from apiserver.kinds.apiextensions.columns import Cell
+from apiserver.kinds.apiextensions.columns import Cell, row
 from apiserver.kinds.apiextensions.conversion import ConversionFailed
 from apiserver.kinds.apiextensions.embedded import validate_embedded
 from apiserver.kinds.apiextensions.jsonpath import Path
@@ -208,7 +208,7 @@ class CustomKind(Kind):
 
     # --- reading ----------------------------------------------------------------------------------
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
-        return [cell(obj, now) for cell in self.versions[version].cells]
+        return row(self.versions[version].cells, obj, now)
 
     def scale_of(self, obj: Object) -> Object:
         return self._scale(obj).read(obj, absent=None)

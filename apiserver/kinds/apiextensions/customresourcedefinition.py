@@ -32,6 +32,7 @@ class CustomResourceDefinition(Kind):
     metadata_again = False
     standard_finalizers = False
     status = True
+    unprinted = frozenset({"status"})
     allow_unconditional_update = False
     two_phases = True
 

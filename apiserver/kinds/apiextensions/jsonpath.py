@@ -11,8 +11,7 @@ error.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
@@ -22,18 +21,25 @@ from apiserver.golang.strconv import UNESCAPED, whole
 from apiserver.kinds.apiextensions.jsonpath_steps import (
     PathError,
     Step,
+    Walk,
     everything,
     field,
     filtered,
     literal,
     recursive,
+    run,
     sliced,
     union,
 )
 
-__all__ = ["Path", "PathError", "parse_path", "print_value"]
+__all__ = ["Path", "PathError", "Walk", "parse_path", "print_value"]
 
-Path = Callable[[Any], list[Any]]
+
+class Path(Protocol):
+    def __call__(self, obj: Any, walk: Walk | None = None) -> list[Any]:
+        """All values that it leads to. walk: one that other paths share. Raises PathError for an
+        object that it does not fit, and where it looks at too many values."""
+
 
 _TERMINATORS = frozenset(" \t\r\n.,[]$@{}")
 _KEY = re.compile(r"'([^']*)'")
@@ -45,15 +51,11 @@ _ESCAPES = {**UNESCAPED, "'": "'", '"': '"'}
 
 
 def parse_path(text: str) -> Path:
-    """A function from an object to all values that the path leads to. Raises PathError for what
-    cannot be read."""
+    """Raises PathError for what cannot be read."""
     steps = _steps(text)
 
-    def find(obj: Any) -> list[Any]:
-        values = [obj]
-        for step in steps:
-            values = step(values)
-        return values
+    def find(obj: Any, walk: Walk | None = None) -> list[Any]:
+        return run(steps, [obj], walk or Walk())
 
     return find
 

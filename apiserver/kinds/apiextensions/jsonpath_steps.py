@@ -1,4 +1,9 @@
-"""The steps of a JSONPath, each from the values so far to those that it leads to."""
+"""The steps of a JSONPath, each from the values so far to those that it leads to.
+
+Few characters can ask for very much: each ``[0,0]`` doubles the values, and ``..n..n..n`` walks the
+same part of an object again and again. So whatever a path looks at is taken from a `Walk`, which
+ends it. The paths are their tenant's, and are walked on the event loop where objects are small.
+"""
 
 from __future__ import annotations
 
@@ -6,49 +11,76 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-Step = Callable[[list[Any]], list[Any]]
+from apiserver.effort import spend
+
+MOST_LOOKED_AT = 100_000
+"""Values that one path looks at."""
 
 
 class PathError(ValueError):
     """The text is no JSONPath, or a value cannot be walked by it."""
 
 
-def _run(steps: Sequence[Step], values: list[Any]) -> list[Any]:
+class Walk:
+    """What may still be looked at by one path, or by several together."""
+
+    __slots__ = ("_left", "_most")
+
+    def __init__(self, most: int = MOST_LOOKED_AT) -> None:
+        self._most = self._left = most
+
+    def take(self, values: int) -> None:
+        """Before so many values are looked at. Raises PathError where they are too many, and what
+        the account raises on which the work is done (`apiserver.effort`)."""
+        spend(values)
+        self._left -= values
+        if self._left < 0:
+            raise PathError(f"leads to more than {self._most} values")
+
+
+Step = Callable[[list[Any], Walk], list[Any]]
+
+
+def run(steps: Sequence[Step], values: list[Any], walk: Walk) -> list[Any]:
     for step in steps:
-        values = step(values)
+        walk.take(len(values) + 1)
+        values = step(values, walk)
     return values
 
 
 def field(name: str) -> Step:
-    def step(values: list[Any]) -> list[Any]:
+    def step(values: list[Any], walk: Walk) -> list[Any]:
         return [value[name] for value in values if type(value) is dict and name in value]
 
     return step
 
 
-def everything(values: list[Any]) -> list[Any]:
+def everything(values: list[Any], walk: Walk) -> list[Any]:
     """``.*``"""
     results: list[Any] = []
     for value in values:
-        results += _children(value)
+        results += _children(value, walk)
     return results
 
 
-def _children(value: Any) -> Sequence[Any]:
+def _children(value: Any, walk: Walk) -> Sequence[Any]:
+    if type(value) not in (dict, list, str):
+        return ()
+    walk.take(len(value))
     if type(value) is dict:
         return list(value.values())
-    return value if type(value) is list else list(value.encode()) if type(value) is str else ()
+    return value if type(value) is list else list(value.encode())
 
 
-def recursive(values: list[Any]) -> list[Any]:
+def recursive(values: list[Any], walk: Walk) -> list[Any]:
     """``..``: whatever has parts, and all of them that have."""
     results: list[Any] = []
     for value in values:
-        children = _children(value)
-        if children:
+        if type(value) is str and value:
             results.append(value)
-            if type(value) is not str:
-                results += recursive(list(children))
+        elif type(value) in (dict, list) and value:
+            results.append(value)
+            results += recursive(list(_children(value, walk)), walk)
     return results
 
 
@@ -56,13 +88,13 @@ def sliced(first: int | None, last: int | None, by: int | None, derived: bool) -
     """``[0]``, ``[1:3]``, ``[*]``. An empty slice ends the step for all values that follow, as it
     does upstream."""
 
-    def step(values: list[Any]) -> list[Any]:
+    def step(values: list[Any], walk: Walk) -> list[Any]:
         items: list[Any] = []
         for value in values:
             if value is None:
                 continue
             if type(value) is not list:
-                raise PathError(f"{value!r} is not array or slice")
+                raise PathError(f"a {type(value).__name__} is not array or slice")
             size = len(value)
             start = first or 0
             start += size if start < 0 else 0
@@ -78,6 +110,7 @@ def sliced(first: int | None, last: int | None, by: int | None, derived: bool) -
                 raise PathError(f"starting index {start} is greater than ending index {end}")
             if by is not None and by <= 0:
                 raise PathError("step must be > 0")
+            walk.take(end - start)
             items += value[start : end : by or 1]
         return items
 
@@ -85,15 +118,15 @@ def sliced(first: int | None, last: int | None, by: int | None, derived: bool) -
 
 
 def union(parts: Sequence[Sequence[Step]]) -> Step:
-    def step(values: list[Any]) -> list[Any]:
-        return [value for steps in parts for value in _run(steps, values)]
+    def step(values: list[Any], walk: Walk) -> list[Any]:
+        return [value for steps in parts for value in run(steps, values, walk)]
 
     return step
 
 
 def literal(value: Any, *, lone: bool = False) -> Step:
     """``lone``: stands for all values together (text); otherwise once for each."""
-    return lambda values: [value] if lone else [value] * len(values)
+    return lambda values, walk: [value] if lone else [value] * len(values)
 
 
 _COMPARE = {
@@ -109,28 +142,30 @@ _COMPARE = {
 def filtered(left: Sequence[Step], sign: str, right: Sequence[Step]) -> Step:
     """``[?(left sign right)]``; sign "exists": ``[?(left)]``."""
 
-    def keep(item: Any) -> bool:
+    def keep(item: Any, walk: Walk) -> bool:
         if sign == "exists":
             try:
-                return bool(_run(left, [item]))
+                return bool(run(left, [item], walk))
             except PathError:
                 return True  # upstream takes what it had before the error for a result
-        a = _run(left, [item])
+        a = run(left, [item], walk)
         if not a:
             return False
-        b = _run(right, [item])
+        b = run(right, [item], walk)
         if not b:
             return False
         if len(a) > 1 or len(b) > 1:
             raise PathError("can only compare one element at a time")
         return _compare(a[0], sign, b[0])
 
-    def step(values: list[Any]) -> list[Any]:
+    def step(values: list[Any], walk: Walk) -> list[Any]:
         items: list[Any] = []
         for value in values:
             if type(value) is not list:
-                raise PathError(f"{value!r} is not array or slice and cannot be filtered")
-            items += [item for item in value if keep(item)]
+                text = f"a {type(value).__name__} is not array or slice and cannot be filtered"
+                raise PathError(text)
+            walk.take(len(value))
+            items += [item for item in value if keep(item, walk)]
         return items
 
     return step

@@ -24,6 +24,7 @@ class APIService(Kind):
     allow_unconditional_update = False
     generation = False
     status = True
+    unprinted = frozenset({"status"})
     status_keeps = STATUS_KEEPS_METADATA
     name_rule = staticmethod(namerules.path_segment)
 

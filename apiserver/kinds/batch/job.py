@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, invalid, required
+from apiserver.golang.strconv import go_quote
 from apiserver.kinds.base import WriteContext
 from apiserver.kinds.batch.jobspec import INDEXED, job_spec, spec_warnings
 from apiserver.kinds.batch.jobstatus import status_errors
@@ -68,6 +69,18 @@ class Job(Workload):
         super().prepare_create(obj, context)
         _generate_selector(obj)
 
+    def forget_uid(self, obj: Object) -> None:
+        """Selector and labels were generated with it, and are again."""
+        spec = obj["spec"]
+        if spec.get("manualSelector"):
+            return
+        labels = _template_labels(obj) or {}
+        if obj["metadata"].get("labels") == labels:
+            obj["metadata"].pop("labels", None)  # they come from the template once more
+        for key in (_OLD_UID, UID):
+            labels.pop(key, None)
+        spec.pop("selector", None)
+
     def canonicalize(self, obj: Object) -> None:
         # Reading it back applies the defaults once more, and by then the template has labels.
         _labels_from_template(obj)
@@ -124,6 +137,9 @@ class Job(Workload):
 
     def fields(self, obj: Object) -> Mapping[str, str]:
         return {"status.successful": str((obj.get("status") or {}).get("succeeded", 0))}
+
+    def unknown_field(self, version: str, name: str) -> str:
+        return f"field label {go_quote(name)} not supported for Job"
 
 
 def default_spec(spec: Object) -> None:

@@ -67,6 +67,7 @@ class CertificateSigningRequest(Kind):
     generation = False
     metadata_of_parts = (True, 1)
     status = True
+    unprinted = frozenset({"approval"})
     name_rule = staticmethod(anything)
     declared = Declared(
         {

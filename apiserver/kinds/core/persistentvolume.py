@@ -64,6 +64,24 @@ _SOURCES = (
     "csi",
 )
 """In the order of the internal type."""
+_MOUNTED = frozenset(
+    {
+        "gcePersistentDisk",
+        "awsElasticBlockStore",
+        "glusterfs",
+        "nfs",
+        "rbd",
+        "quobyte",
+        "iscsi",
+        "cinder",
+        "cephfs",
+        "azureFile",
+        "vsphereVolume",
+        "azureDisk",
+        "photonPersistentDisk",
+    }
+)
+"""Sources whose volumes may have the annotation with mount options."""
 
 
 @register("", "PersistentVolume")
@@ -104,9 +122,16 @@ class PersistentVolume(Kind):
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         return list(volume_spec_errors(obj["spec"], SPEC))
 
+    def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
+        return list(_mount_options(obj))
+
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
         """An update is validated as an object twice."""
-        return [*self.validate(obj, context), *_changes(obj["spec"], old["spec"])]
+        return [
+            *_mount_options(obj),
+            *self.validate(obj, context),
+            *_changes(obj["spec"], old["spec"]),
+        ]
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
         return [] if context.subresource else _warnings(obj)
@@ -127,6 +152,14 @@ class PersistentVolume(Kind):
             age(metadata.get("creationTimestamp"), now),
             spec.get("volumeMode") or "<unset>",
         ]
+
+
+def _mount_options(obj: Object) -> c.Errors:
+    """kubernetes ``pkg/volume/validation/pv_validation.go``."""
+    asked = _OPTIONS_ANNOTATION in (obj["metadata"].get("annotations") or {})
+    if asked and not any(obj["spec"].get(source) is not None for source in _MOUNTED):
+        path = FieldPath("metadata.annotations").child(_OPTIONS_ANNOTATION)
+        yield forbidden(path, "may not specify mount options for this volume type")
 
 
 def _changes(spec: Object, old: Object) -> c.Errors:

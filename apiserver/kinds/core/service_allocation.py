@@ -124,8 +124,8 @@ def assign(
     tenant hold, this one's included; ``ranges``: where addresses come from.
 
     Returns errors of the first value that cannot be had; raises AllocationFailed. A dry run does as
-    upstream's: an address in use passes, a node port in use does not, and new node ports are
-    dummies above the range."""
+    upstream's: an address in use passes, a node port in use does not, a new address is that of its
+    network, and new node ports are dummies above the range."""
     ports = _Ports(set(used_ports), dry_run)
     return (
         _assign_ip(service, requests.cluster_ip, used_ips, ranges, dry_run)
@@ -145,7 +145,7 @@ def _assign_ip(
         return []
     spec = service["spec"]
     if not requested:
-        requested = _free_ip(used, ranges)
+        requested = _dummy_ip(ranges) if dry_run else _free_ip(used, ranges)
         if not requested:
             name = go_quote(service["metadata"].get("name", ""))
             raise AllocationFailed(
@@ -202,6 +202,12 @@ def _free_ip(used: Collection[str], ranges: Sequence[Range]) -> str:
         if free is not None:
             return str(ipaddress.IPv4Address(free))
     return ""
+
+
+def _dummy_ip(ranges: Sequence[Range]) -> str:
+    """No Service can have it, and it is the same each time: what a dry run shows differs from an
+    earlier one in what was changed."""
+    return next((str(r.network.network_address) for r in ranges), "")
 
 
 def _free(values: range, taken: Collection[int], lower: int) -> int | None:

@@ -13,6 +13,7 @@ from apiserver.kinds.common.addresses import PROTOCOLS, endpoint_ip_errors, fami
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.declarative.run import covered
+from apiserver.kinds.formats import canonical_ip
 from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object
 from apiserver.meta.times import age
@@ -174,7 +175,10 @@ def _addresses(addresses: list[str], kind: str, path: FieldPath) -> c.Errors:
     for i, address in enumerate(addresses):
         at = path.at(i)
         if kind in ("IPv4", "IPv6"):
-            wrong = ip_errors(at, address)
+            if kind == "IPv6":  # not in all the forms that older fields take
+                wrong = list(c.rule(address, at, canonical_ip))
+            else:
+                wrong = ip_errors(at, address)
             yield from wrong
             if not wrong:
                 if family(address) != kind:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import ipaddress
 from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, required
-from apiserver.golang.strconv import go_quote
 from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.declarative.run import covered
+from apiserver.kinds.formats import canonical_ip
 from apiserver.kinds.registration import register
 from apiserver.meta import names
 from apiserver.meta.objects import Object
@@ -29,25 +28,10 @@ def is_allocated(obj: Object) -> bool:
     return bool((obj["metadata"].get("labels") or {}).get(MANAGED_BY) == ALLOCATOR)
 
 
-def strict_ip(value: str, prefix: bool = False) -> list[str]:
-    """As names of IPAddresses: canonical, no leading zeros, no IPv4 in IPv6."""
-    try:
-        address = ipaddress.ip_address(value) if "%" not in value else None
-    except ValueError:
-        address = None
-    if address is None:
-        return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
-    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
-        return ["must not be an IPv4-mapped IPv6 address"]
-    return (
-        [] if str(address) == value else [f"must be in canonical form ({go_quote(str(address))})"]
-    )
-
-
 @register("networking.k8s.io", "IPAddress")
 class IPAddress(Kind):
     generation = False
-    name_rule = staticmethod(strict_ip)
+    name_rule = staticmethod(canonical_ip)
     declared = Declared(
         {
             "spec.parentRef": [t.alpha(t.required()), t.alpha(t.immutable())],

@@ -40,6 +40,7 @@ class ResourceClaim(Kind):
         "status.devices[].data",
     )
     status = True
+    unprinted = frozenset({"status"})
     status_keeps = STATUS_KEEPS_METADATA
     declared = Declared(
         {

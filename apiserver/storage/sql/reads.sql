@@ -101,3 +101,108 @@ BEGIN
             AND (o.api_group, o.resource) <> ('', 'events');
 END
 $$;
+
+-- The first p_limit objects of a resource, in their order (namespace || '/', then name): of a
+-- namespace, or of all where p_namespace is ''. number: which one it is.
+--
+-- The index has them by namespace and name, where "a" comes before "a-b". Namespaces that begin
+-- with another, and a character before '/' behind it, come right after that in the index: each such
+-- run is put in order, and comes before whatever is behind it. STABLE, so that all statements see
+-- what the caller's does; SECURITY DEFINER for the index, as pp_claimed (claims.sql).
+CREATE OR REPLACE FUNCTION pp_first(
+    p_tenant bigint, p_group text, p_resource text, p_namespace text, p_limit bigint
+) RETURNS TABLE (number bigint, namespace text, name text, uid uuid, resource_version bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_run text[];
+    v_next text := p_namespace;
+    v_left bigint := p_limit;
+    v_found bigint;
+BEGIN
+    PERFORM set_config('polyplane.tenant', p_tenant::text, true);
+    IF p_namespace = '' THEN
+        SELECT min(o.namespace) INTO v_next FROM objects o
+            WHERE o.tenant_id = p_tenant AND o.api_group = p_group AND o.resource = p_resource;
+    END IF;
+    WHILE v_next IS NOT NULL AND v_left > 0 LOOP
+        v_run := '{}';
+        LOOP
+            v_run := v_run || v_next;
+            SELECT min(o.namespace) INTO v_next FROM objects o
+                WHERE o.tenant_id = p_tenant AND o.api_group = p_group AND o.resource = p_resource
+                    AND o.namespace > v_next AND p_namespace = '';
+            EXIT WHEN v_next IS NULL OR v_next COLLATE "C" >= v_run[1] || '/';
+        END LOOP;
+        RETURN QUERY SELECT p_limit - v_left + row_number() OVER (ORDER BY s.r, f.name), s.ns,
+            f.name, f.uid, f.resource_version
+            FROM (SELECT w.ns, w.ns || '/' COLLATE "C" AS r FROM unnest(v_run) AS w (ns)) AS s
+            CROSS JOIN LATERAL (
+                SELECT o.name, o.uid, o.resource_version FROM objects o
+                WHERE o.tenant_id = p_tenant AND o.api_group = p_group
+                    AND o.resource = p_resource AND o.namespace = s.ns
+                ORDER BY o.name LIMIT v_left
+            ) AS f ORDER BY s.r, f.name LIMIT v_left;
+        GET DIAGNOSTICS v_found = ROW_COUNT;
+        v_left := v_left - v_found;
+    END LOOP;
+END
+$$;
+
+-- Objects whose name has p_part in it, in upper or lower case: the keys of the first p_limit, among
+-- the first p_most objects in the order of keys (of a tenant, a group, a resource, a namespace;
+-- NULL: of all). Where fewer are found and there are more objects than that, a last row of NULLs
+-- says so.
+--
+-- Keys alone are read, as they stand together in their index, and not one row. SECURITY DEFINER,
+-- because row-level security looks at each, which takes longer than to compare the name: what it
+-- would say, is said at the beginning.
+CREATE OR REPLACE FUNCTION pp_names(
+    p_tenant bigint, p_group text, p_resource text, p_namespace text,
+    p_part text, p_most bigint, p_limit bigint
+) RETURNS TABLE (tenant_id bigint, api_group text, resource text, namespace text, name text)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_parallel text := current_setting('max_parallel_workers_per_gather');
+    v_found bigint;
+    v_more boolean;
+BEGIN
+    IF coalesce(current_setting('polyplane.tenant', true), '')
+        NOT IN ('all', coalesce(p_tenant::text, 'all'))
+    THEN
+        RETURN;
+    END IF;
+    PERFORM set_config('plan_cache_mode', 'force_custom_plan', true),
+        set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+        set_config('max_parallel_workers_per_gather', '0', true), set_config('jit', 'off', true);
+    RETURN QUERY SELECT w.* FROM (
+        SELECT o.tenant_id, o.api_group, o.resource, o.namespace, o.name FROM objects o
+        WHERE (p_tenant IS NULL OR o.tenant_id = p_tenant)
+            AND (p_group IS NULL OR o.api_group = p_group)
+            AND (p_resource IS NULL OR o.resource = p_resource)
+            AND (p_namespace IS NULL OR o.namespace = p_namespace)
+        ORDER BY 1, 2, 3, 4, 5 LIMIT p_most
+    ) AS w WHERE strpos(upper(w.name), upper(p_part)) > 0 LIMIT p_limit;
+    GET DIAGNOSTICS v_found = ROW_COUNT;
+    -- What the tenants count is exact, and seldom so many.
+    SELECT sum(h.object_count) > p_most INTO v_more FROM tenant_heads h
+        WHERE p_tenant IS NULL OR h.tenant_id = p_tenant;
+    IF v_found < p_limit AND v_more THEN
+        IF coalesce(p_group, p_resource, p_namespace) IS NOT NULL THEN
+            PERFORM 1 FROM objects o
+                WHERE (p_tenant IS NULL OR o.tenant_id = p_tenant)
+                    AND (p_group IS NULL OR o.api_group = p_group)
+                    AND (p_resource IS NULL OR o.resource = p_resource)
+                    AND (p_namespace IS NULL OR o.namespace = p_namespace)
+                ORDER BY o.tenant_id, o.api_group, o.resource, o.namespace, o.name
+                OFFSET p_most LIMIT 1;
+            v_more := FOUND;
+        END IF;
+        IF v_more THEN
+            RETURN QUERY SELECT NULL::bigint, NULL, NULL, NULL, NULL;
+        END IF;
+    END IF;
+    PERFORM set_config('plan_cache_mode', 'auto', true),
+        set_config('enable_seqscan', 'on', true), set_config('enable_bitmapscan', 'on', true),
+        set_config('max_parallel_workers_per_gather', v_parallel, true);
+END
+$$;

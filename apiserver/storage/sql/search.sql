@@ -112,6 +112,8 @@ $$;
 -- first, where there is such a tsquery: it finds no less than p_query, and asks for no beginning of
 -- so many words that to gather them takes long. A p_walk of NULL: at once to the end.
 --
+-- work_mem: what GIN gathers stays in memory, places and keys of p_most entries.
+--
 -- SECURITY DEFINER for the index, as pp_claimed (claims.sql): words begin with their tenant.
 CREATE OR REPLACE FUNCTION pp_search(
     p_tenant bigint, p_query text, p_groups text[], p_resources text[],
@@ -122,13 +124,14 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     v_query tsquery := p_query::tsquery;
     v_gin tsquery := v_query;
+    v_exact boolean := true;
     v_after text[] := p_after;
     v_walk bigint := p_walk;
     v_left bigint := p_limit;
     v_found bigint;
 BEGIN
     PERFORM set_config('polyplane.tenant', p_tenant::text, true), set_config('jit', 'off', true),
-        set_config('enable_seqscan', 'off', true);
+        set_config('enable_seqscan', 'off', true), set_config('work_mem', '32MB', true);
     LOOP
         PERFORM set_config('enable_bitmapscan', 'off', true),
             set_config('enable_indexscan', 'on', true);
@@ -165,6 +168,7 @@ BEGIN
             ) AS m;
             IF v_found <= p_most THEN
                 v_gin := p_easy::tsquery;
+                v_exact := false;
             END IF;
         END IF;
         -- One row at least, which says how many there are. IS TRUE: so that GIN is not asked for
@@ -174,7 +178,7 @@ BEGIN
                 SELECT s.tenant_id AS t, s.api_group AS g, s.resource AS r, s.namespace AS ns,
                     s.name AS n
                 FROM search_entries s
-                WHERE s.terms @@ v_gin AND (v_gin = v_query OR (s.terms @@ v_query) IS TRUE)
+                WHERE s.terms @@ v_gin AND (v_exact OR (s.terms @@ v_query) IS TRUE)
                 LIMIT p_most + 1
             ), told AS (
                 SELECT count(*) AS number FROM found

@@ -159,6 +159,7 @@ async def test_nothing_else_goes_before_the_pods(emptied: Worker) -> None:
     await emptied.delete(NAMESPACES, "ns")
     said = await until_says(emptied, "NamespaceContentRemaining", "pods. has 1 resource instances")
     assert "configmaps" not in said["NamespaceContentRemaining"][2]
+    assert said["NamespaceDeletionContentFailure"][0] == "False"  # nothing else was tried yet
     assert await emptied.get(CONFIGMAPS, "free") is not None
     await emptied.change(PODS, "p", lambda obj: obj["metadata"].pop("finalizers"))
 

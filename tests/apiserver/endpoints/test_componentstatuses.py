@@ -40,3 +40,13 @@ async def test_other_fields_are_not_known(api: Api) -> None:
         400,
         '"status" is not a known field selector: only "metadata.name", "metadata.namespace"',
     )
+
+
+async def test_they_are_not_watched(api: Api) -> None:
+    status, answer = await api("GET", f"{PATH}?watch=true")
+    assert (status, answer["message"]) == (
+        405,
+        'watch is not supported on resources of kind "componentstatuses"',
+    )
+    status, _ = await api("GET", f"{PATH}?watch=true&fieldSelector=status%3Dx")
+    assert status == 400

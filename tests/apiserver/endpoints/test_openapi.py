@@ -244,6 +244,22 @@ def test_patch_says_what_kubectl_asks_for() -> None:
     assert "application/apply-patch+yaml" in patch["requestBody"]["content"]
 
 
+def test_revisions_are_read_with_options_of_their_own() -> None:
+    entry = "apis/history.polyplane.dev/v1"
+    document = orjson.loads(documents.build_v3(documents.members(BUILTIN, entry), entry, "v").body)
+
+    def asked(path: str) -> set[str]:
+        found = document["paths"][f"/{entry}/{path}"]
+        told = [*found.get("parameters", ()), *found["get"].get("parameters", ())]
+        return {p["name"] for p in told if p["in"] == "query"}
+
+    for root in "clusterrevisions/{name}", "namespaces/{namespace}/revisions/{name}":
+        assert asked(root) == {"apiVersion", "pretty"}
+        assert asked(f"{root}/blame") == {"apiVersion", "pretty"}
+        assert asked(f"{root}/diff") == {"apiVersion", "from", "pretty"}
+    assert asked("retainedlogs/{name}") == {"pretty"}
+
+
 def test_custom_kind_in_both_versions() -> None:
     resource = foo(
         port=Schema(int_or_string=True),
@@ -359,6 +375,11 @@ def test_enumerated_items_and_values_carry_their_enumeration(swagger: Any) -> No
         in claim["allocatedResourceStatuses"]["additionalProperties"]["enum"]
     )
     assert "enum" not in claim["accessModes"]
+    port = swagger["definitions"][CORE + "ContainerPort"]["properties"]["protocol"]
+    listed = "Possible enum values:"
+    assert listed in port["description"]
+    for member in ("accessModes", "allocatedResourceStatuses"):
+        assert listed not in claim[member]["description"]  # kubectl shows none of items
 
 
 def test_what_documents_list_is_what_types_have(swagger: Any) -> None:

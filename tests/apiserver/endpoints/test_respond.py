@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 from collections.abc import Iterator
+from time import thread_time
 from typing import Any
 
 import pytest
@@ -83,6 +84,18 @@ def test_parts_go_out_in_chunks(encoding: str) -> None:
     assert b"content-length" not in headers and len(bodies) > 2
     assert (gzip.decompress(body) if encoding else body) == b"".join(parts())
     assert response.size == 20_000 * 60
+
+
+def test_parts_that_take_long_do_not_wait_for_others() -> None:
+    def parts() -> Iterator[bytes]:
+        for i in range(5):
+            until = thread_time() + 0.02
+            while thread_time() < until:
+                pass
+            yield b"%d" % i
+
+    _, bodies = sent(PartsResponse(parts(), content_type="application/json"))
+    assert [body for body in bodies if body] == [b"0", b"1", b"2", b"3", b"4"]
 
 
 def test_a_view_may_say_how_long_its_answer_holds() -> None:

@@ -3,15 +3,40 @@ the version that is asked for (k8s.io/apiserver ``endpoints/handlers/response.go
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
+import pytest
+
+from apiserver.kinds.apiextensions import custom
+from apiserver.kinds.apiextensions.columns import row
 from apiserver.storage.postgres import PostgresStore
 from tests.support.api import serving
+from tests.support.widgets import V2, define, widget
 
 SCALERS = "/apis/autoscaling/v1/namespaces/ns/horizontalpodautoscalers"
 DAEMONS = "/apis/apps/v1/namespaces/ns/daemonsets"
 METRICS = "autoscaling.alpha.kubernetes.io/metrics"
 GENERATION = "deprecated.daemonset.template.generation"
+PODS = "/api/v1/namespaces/ns/pods"
+POD = {"metadata": {"name": "x"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+DEFINITION = {
+    "metadata": {"name": "as.b.example.com"},
+    "spec": {
+        "group": "b.example.com",
+        "names": {"plural": "as", "kind": "A"},
+        "scope": "Cluster",
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {"openAPIV3Schema": {"type": "object"}},
+            }
+        ],
+    },
+}
 
 
 def accept(kind: str) -> str:
@@ -64,3 +89,56 @@ async def test_an_annotation_that_is_no_number_is_a_bad_request(
         'DaemonSet in version "v1" cannot be handled as a DaemonSet: strconv.ParseInt: '
         'parsing "y": invalid syntax',
     )
+
+
+@pytest.mark.parametrize(
+    ("path", "subresource"),
+    [
+        ("/api/v1/namespaces/ns/pods/x", "ephemeralcontainers"),
+        ("/api/v1/namespaces/ns/pods/x", "resize"),
+        (f"{DEFINITIONS}/as.b.example.com", "status"),
+    ],
+)
+async def test_subresources_whose_storage_converts_to_no_table(
+    store: PostgresStore, tenant: int, path: str, subresource: str
+) -> None:
+    """Where the client takes the object as well, it gets that (rest.TableConvertor)."""
+    async with serving(store, tenant) as api:
+        await api.ok("POST", PODS, POD)
+        await api.ok("POST", DEFINITIONS, DEFINITION)
+        table = accept("Table")
+        assert (await api.ok("GET", path, accept=table))["kind"] == "Table"
+        status, refused = await api("GET", f"{path}/{subresource}", accept=table)
+        assert (status, "as=Table" in refused["message"]) == (406, False)
+        either = f"{table},application/json"
+        shown = await api.ok("GET", f"{path}/{subresource}", accept=either)
+        assert shown["metadata"]["name"] == path.rpartition("/")[2]
+
+
+async def test_columns_of_a_definition_keep_nobody_waiting(
+    store: PostgresStore, tenant: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their paths are the tenant's: what takes long of them is done in a thread."""
+    hostile = {"name": "z", "type": "string", "jsonPath": ".spec" + "..a" * 30}
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": anything}}}
+    spec: dict[str, Any] = {}
+    for _ in range(60):
+        spec = {"a": spec, "b": {}}
+    threads: set[str] = set()
+
+    def noted(*arguments: Any) -> list[Any]:
+        threads.add(threading.current_thread().name)
+        return row(*arguments)
+
+    monkeypatch.setattr(custom, "row", noted)
+    async with serving(store, tenant) as api:
+        await define(api, None, "v2", additionalPrinterColumns=[hostile] * 3, schema=schema)
+        for i in range(80):
+            await api.ok("POST", V2, {**widget(f"w{i:02}", "v2"), "spec": spec})
+        table = await api.ok("GET", V2, accept=accept("Table"))
+        assert [cells["cells"][0] for cells in table["rows"]] == [f"w{i:02}" for i in range(80)]
+        assert threads - {threading.main_thread().name}, "it was begun anew beside the loop"
+        threads.clear()
+        one = await api.ok("GET", f"{V2}/w00", accept=accept("Table"))
+        assert one["rows"][0]["cells"] == ["w00", None, None, None]

@@ -25,9 +25,9 @@ def selecting(path: str, labels: str = "", **fields: str) -> str:
     return f"{path}?fieldSelector={quote(text)}&labelSelector={quote(labels)}"
 
 
-async def listed(api: Api, path: str, **headers: str) -> list[dict[str, Any]]:
-    """All items, page by page."""
-    items, token = [], ""
+async def listed(api: Api, path: str, after: str = "", **headers: str) -> list[dict[str, Any]]:
+    """All items, page by page; ``after``: a token to begin with."""
+    items, token = [], after
     while True:
         mark = "&" if "?" in path else "?"
         page = await api.ok("GET", f"{path}{mark}continue={token}", **headers)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from tests.apiserver.history.asking import ROOT, listed, selecting
 from tests.support.api import Api
 from tests.support.conversions import defined
-from tests.support.widgets import CRD, V1, V2, define, widget
+from tests.support.widgets import CRD, V1, V2, define, seen, widget
 
 HERE = f"{ROOT}/namespaces/ns/revisions"
 KIND = "widgets.example.com"
@@ -89,3 +89,41 @@ async def test_when_the_definition_is_gone(api: Api) -> None:
     await define(api, None)
     found = await api.ok("POST", f"{HERE}/{version}/undelete")
     assert found["object"]["spec"] == {"host": "h"}
+
+
+async def test_what_the_definition_has_no_longer_is_said_not_to_come_back(api: Api) -> None:
+    one, two = await two_fields(api)
+    assert "message" not in await api.ok("GET", f"{HERE}/{one}")
+    await without_port(api)
+    found = await api.ok("GET", f"{HERE}/{one}")
+    assert found["object"]["spec"] == {"host": "h"}
+    assert found["message"] == "its definition does not have .spec.port any more"
+    (then,) = await listed(api, selecting(HERE, resource=KIND, asOf=one))
+    assert then["message"] == found["message"]
+    found = await api.ok("POST", f"{HERE}/{one}/rollback")
+    assert [left["path"] for left in found["notRestored"]] == [".spec.port"]
+    assert "definition" in found["notRestored"][0]["reason"]
+    assert (await api.ok("GET", f"{V1}/w"))["spec"] == {"host": "h"}
+    found = await api.ok(
+        "POST", f"{HERE}/{found['object']['metadata']['resourceVersion']}/rollback"
+    )
+    assert (found["unchanged"], found["notRestored"]) == (True, [])
+    await api.ok("DELETE", f"{V1}/w")
+    found = await api.ok("POST", f"{HERE}/{two}/undelete")
+    assert [left["path"] for left in found["notRestored"]] == [".spec.port"]
+
+
+async def two_fields(api: Api) -> tuple[str, str]:
+    await define(api, None)
+    made = await api.ok("POST", V1, widget("w", host="h", port=1))
+    status, changed = await api.patch(f"{V1}/w", {"spec": {"host": "i", "port": 2}})
+    assert status == 200, changed
+    return made["metadata"]["resourceVersion"], changed["metadata"]["resourceVersion"]
+
+
+async def without_port(api: Api) -> None:
+    found = await api.ok("GET", CRD)
+    for version in found["spec"]["versions"]:
+        version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"].pop("port", None)
+    changed = await api.ok("PUT", CRD, found)
+    await api.until(lambda: seen(api, int(changed["metadata"]["resourceVersion"])))

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from apiserver.history import listing
+from apiserver.history.visit import Visit
+from apiserver.meta.gvk import GroupResource
 from apiserver.storage.compact import compact
 from apiserver.storage.postgres import PostgresStore
 from tests.apiserver.history.asking import (
@@ -119,6 +121,57 @@ async def test_what_is_not_retained_is_gone(api: Api, store: PostgresStore, tena
     assert (await api("GET", f"{SHOP}/{one}"))[0] == 404
     status, found = await api("GET", f"{SHOP}/{two}/diff")
     assert (status, found["reason"]) == (410, "Expired")
+
+
+async def test_objects_are_read_many_at_a_time_while_they_are_small(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "_BATCH", 2)
+    monkeypatch.setattr(listing, "_BATCHES", 5)
+    monkeypatch.setattr(listing, "_BATCH_BYTES", 20_000)
+    for i in range(14):  # seven small ones, then large ones
+        made = config_map(f"n{i:02}", a="x" if i < 7 else "x" * 10_000)
+        version = (await api.ok("POST", CONFIG_MAPS, made))["metadata"]["resourceVersion"]
+    asked: list[int] = []
+    read = PostgresStore.list
+
+    async def noted(store: PostgresStore, *args: Any, **options: Any) -> Any:
+        asked.append(options["limit"])
+        return await read(store, *args, **options)
+
+    monkeypatch.setattr(PostgresStore, "list", noted)
+    found = await listed(api, selecting(SHOP, resource="configmaps", asOf=version))
+    assert [f["objectRef"]["name"] for f in found] == [f"n{i:02}" for i in range(14)]
+    assert asked == [2, 5, 5, 1, 1], "those before tell how many are next"
+
+
+async def test_no_state_has_the_version_zero(api: Api) -> None:
+    """Elsewhere that means any: its pages would never end."""
+    await three_versions(api)
+    status, found = await api("GET", selecting(SHOP, asOf="0"))
+    assert (status, found["reason"]) == (400, "BadRequest")
+    assert found["message"].startswith("asOf is a time or a resourceVersion")
+
+
+async def test_a_kind_that_is_hidden_between_two_pages_hides_no_others(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "ab":
+        await api.ok("POST", CONFIG_MAPS, config_map(name))
+        await api.ok("POST", SECRETS, {"metadata": {"name": name}})
+    version = (await api.ok("GET", SECRETS))["metadata"]["resourceVersion"]
+    path = selecting(SHOP, asOf=version)
+    page = await api.ok("GET", f"{path}&limit=1")
+    assert [found["resource"] for found in page["items"]] == ["configmaps"]
+    may = Visit.may
+
+    async def hidden(visit: Visit, verb: str, resource: GroupResource, *where: str) -> bool:
+        return resource.resource != "configmaps" and await may(visit, verb, resource, *where)
+
+    monkeypatch.setattr(Visit, "may", hidden)
+    rest = await listed(api, f"{path}&limit=1", after=page["metadata"]["continue"])
+    assert {"secrets/a", "secrets/b"} <= objects(rest).keys()
+    assert not any(found["resource"] == "configmaps" for found in rest)
 
 
 async def test_across_namespaces(api: Api) -> None:

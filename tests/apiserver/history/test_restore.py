@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
+
+import pytest
 
 from apiserver.storage.postgres import PostgresStore
 from tests.apiserver.history.asking import (
@@ -88,6 +91,14 @@ async def test_preconditions(api: Api) -> None:
         assert (status, found["reason"]) == (409, "Conflict"), found
     right = {"resourceVersion": three}
     assert (await rollback(api, one, {**body, "preconditions": right}))[0] == 201
+    uid = (await api.ok("GET", WEB))["metadata"]["uid"]
+    gone = await deleted(api, WEB)
+    path = f"{SHOP}/{gone}/undelete"
+    for unfulfilled in {"uid": uid}, {"resourceVersion": gone}:
+        status, found = await api("POST", path, {**body, "preconditions": unfulfilled})
+        assert (status, found["reason"]) == (409, "Conflict"), "nothing is there"
+    assert (await api("GET", WEB))[0] == 404
+    assert (await api("POST", path, {**body, "preconditions": {"uid": ""}}))[0] == 201
 
 
 async def test_a_body_of_something_else_is_refused(api: Api) -> None:
@@ -95,6 +106,10 @@ async def test_a_body_of_something_else_is_refused(api: Api) -> None:
     assert (await rollback(api, one, config_map()))[0] == 400
     assert (await rollback(api, one, b"{"))[0] == 400
     assert (await rollback(api, one, {"metadata": {"name": "other"}}))[0] == 400
+    for namespace, status in ("other", 400), ("shop", 201), ("", 201):
+        body = {"kind": "RevisionRestore", "metadata": {"name": one, "namespace": namespace}}
+        body["apiVersion"] = "history.polyplane.dev/v1"
+        assert (await rollback(api, one, body, "dryRun=All"))[0] == status, namespace
     assert (await rollback(api, one, query="dryRun=Some"))[0] == 422
 
 
@@ -222,6 +237,44 @@ async def test_an_undeleted_service_gets_what_its_kind_gives_a_new_one(api: Api)
     await api.ok("POST", SERVICES, body)
     status, found = await undelete(api, await deleted(api, f"{SERVICES}/s"))
     assert (status, found["object"]["spec"]["externalName"]) == (201, "example.org")
+
+
+@pytest.mark.parametrize("labels", [None, {"app": "j"}])
+async def test_an_undeleted_job_has_the_selector_of_a_new_one(
+    api: Api, labels: dict[str, str] | None
+) -> None:
+    """The server made the old one of the uid that is gone."""
+    template = {
+        "metadata": {"labels": labels},
+        "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]},
+    }
+    job = {"metadata": {"name": "j", "labels": labels}, "spec": {"template": template}}
+    old = await api.ok("POST", JOBS, job)
+    status, found = await undelete(
+        api, await deleted(api, f"{JOBS}/j?propagationPolicy=Background")
+    )
+    assert status == 201, found
+    new = await api.ok("GET", f"{JOBS}/j")
+    before, after = old["metadata"]["uid"], new["metadata"]["uid"]
+    assert after != before and before not in json.dumps({**new, "status": None})
+    for part in ("labels", "name"):
+        text = json.dumps(old["metadata"].get(part)).replace(before, after)
+        assert new["metadata"].get(part) == json.loads(text)
+    assert new["spec"] == json.loads(json.dumps(old["spec"]).replace(before, after))
+
+
+async def test_a_job_with_a_selector_of_its_own_keeps_it(api: Api) -> None:
+    labels = {"app": "j", "controller-uid": "mine"}
+    template = {
+        "metadata": {"labels": labels},
+        "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]},
+    }
+    spec = {"manualSelector": True, "selector": {"matchLabels": labels}, "template": template}
+    old = await api.ok("POST", JOBS, {"metadata": {"name": "j"}, "spec": spec})
+    assert (await undelete(api, await deleted(api, f"{JOBS}/j?propagationPolicy=Background")))[
+        0
+    ] == 201
+    assert (await api.ok("GET", f"{JOBS}/j"))["spec"] == old["spec"]
 
 
 async def test_cluster_scoped_objects_come_back_too(api: Api) -> None:

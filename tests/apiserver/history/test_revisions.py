@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -163,6 +164,15 @@ async def test_lists_of_one_resource_of_a_label_and_of_all(api: Api) -> None:
     assert await found(SHOP) == ["s", "web"]
 
 
+@pytest.mark.parametrize(
+    "word", ["configmaps", "configmap", "cm", "ConfigMap", "CONFIGMAPS", "configmaps."]
+)
+async def test_a_resource_is_called_as_kubectl_takes_it(api: Api, word: str) -> None:
+    versions = await three_versions(api)
+    found = await listed(api, selecting(SHOP, resource=word, name="web"))
+    assert names(found) == versions[::-1]
+
+
 async def test_kubectl_gets_a_table(api: Api) -> None:
     versions = await three_versions(api)
     table = await api.ok("GET", selecting(SHOP, **WEB), accept=TABLE)
@@ -196,6 +206,22 @@ async def test_kubectl_gets_a_table(api: Api) -> None:
 async def test_what_cannot_be_asked_is_said_so(api: Api, path: str) -> None:
     status, found = await api("GET", path)
     assert (status, found["reason"]) == (400, "BadRequest")
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\ud800"])
+async def test_what_no_object_can_be_called_is_not_found(api: Api, name: str) -> None:
+    *_, now = await three_versions(api)
+    text = quote(name, errors="surrogatepass")
+    here = "object.resource%3Dconfigmaps,object."
+    for path in (
+        f"{SHOP}?fieldSelector={here}name%3D{text}",
+        f"{SHOP}?fieldSelector={here}uid%3D{text}",
+        f"{SHOP}?fieldSelector=object.uid%3D{text}",
+        f"{SHOP}?fieldSelector=object.resource%3D{text}.example.com",
+        f"{SHOP}?fieldSelector={here}name%3D{text},asOf%3D{now}",
+        f"{ROOT}/namespaces/{text}/revisions",
+    ):
+        assert (await api.ok("GET", path))["items"] == []
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,7 @@ def test_a_field_that_the_kind_offers(group: str, resource: str, name: str) -> N
         ("", "persistentvolumes", "name", f'"name" {ONLY}'),
         ("", "persistentvolumeclaims", "spec.volumeName", f'"spec.volumeName" {ONLY}'),
         ("", "pods", "spec.hostname", "field label not supported: spec.hostname"),
+        ("batch", "jobs", "spec.x", 'field label "spec.x" not supported for Job'),
         ("apps", "replicasets", "status.replicas", f'"status.replicas" {ONLY}'),
         (
             "resource.k8s.io",

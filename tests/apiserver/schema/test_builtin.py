@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 from apiserver.meta.gvk import GroupVersionKind
-from apiserver.schema.builtin import definition, kinds, raw_definitions, schema_for
+from apiserver.schema.builtin import (
+    definition,
+    has_go_type,
+    kinds,
+    raw_definitions,
+    schema_for,
+)
 
 CORE = "io.k8s.api.core.v1."
 
@@ -126,3 +132,18 @@ def test_a_definition_is_made_once() -> None:
     name = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
     assert definition(name) is definition(name)
     assert definition(name).properties["not"].properties is definition(name).properties  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("kind", "known"),
+    [
+        ("MutatingAdmissionPolicy", True),  # served
+        ("ValidatingAdmissionPolicy", True),  # no longer, in a version that others are served in
+        ("ValidatingAdmissionPolicyList", True),
+        ("Policy", False),
+    ],
+)
+def test_kinds_that_a_served_version_has_lost_are_known(kind: str, known: bool) -> None:
+    """An object of one is of another version than is expected, and not unheard of."""
+    group = "admissionregistration.k8s.io"
+    assert has_go_type(GroupVersionKind(group, "v1beta1", kind)) is known

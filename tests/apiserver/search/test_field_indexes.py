@@ -223,6 +223,28 @@ async def test_too_much_that_is_not_indexed_is_looked_through(
 
 
 @pytest.mark.parametrize("version", ["v1", "v2"])
+async def test_what_reading_puts_in_is_seen(api: Api, few: list[Any], version: str) -> None:
+    """The request's version and the object's stand in no index."""
+    await define(api, None)
+    made = await api.ok("POST", V1, widget("w", replicas=1))
+    resource = GroupResource("example.com", "widgets")
+    paths = {
+        "apiVersion": f"example.com/{version}",
+        "metadata.resourceVersion": made["metadata"]["resourceVersion"],
+    }
+    for path in paths:
+        name = path.lower()
+        await api.ok("POST", INDEXES, index(name, path, *reversed(resource)))
+    await api.registry.store.fields.declare(api.tenant.id, [Field(resource, p) for p in paths])
+    await followed(api)
+    here = V1.replace("v1", version)
+    for path, value in paths.items():
+        assert keys(await ask(api, here, fieldSelector=f"{path}={value}")) == [("ns", "w")]
+        assert keys(await ask(api, here, filter=f"self.{path} == '{value}'")) == [("ns", "w")]
+        assert keys(await ask(api, here, fieldSelector=f"{path}=other")) == []
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
 async def test_a_default_that_came_later_is_seen(api: Api, few: list[Any], version: str) -> None:
     """What reading fills in stands in no index."""
     await define(api, None)

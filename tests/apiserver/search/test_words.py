@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import unicodedata
 from typing import Any
 
 import pytest
@@ -40,10 +42,27 @@ MAPS = GroupResource("", "configmaps")
         ("字", "一 字", True),
         ("字", "一字", False),
         ("ΣΊΣΥΦΟΣ", "σίσυφος", True),
+        ("\u03aa\u0301", "μα\u0390", False),
+        ("\u03aa\u0301", "\u0390", True),
+        ("\u03ab\u0301", "\u03b0", True),
+        ("abc", "\u0390abc", False),
     ],
 )
 def test_a_text_is_found_where_a_word_begins(text: str, within: str, found: bool) -> None:
     assert (Needle.of(text).find(fold(within)) >= 0) is found
+
+
+def test_a_letter_is_the_same_however_it_is_written() -> None:
+    for code in range(sys.maxunicode + 1):
+        letter = chr(code)
+        same = {
+            *(unicodedata.normalize(form, letter) for form in ("NFC", "NFD")),
+            letter.casefold(),
+            unicodedata.normalize("NFD", letter).casefold(),
+            fold(letter),
+        }
+        (folded,) = {fold(way) for way in same}
+        assert folded == unicodedata.normalize("NFC", folded), letter
 
 
 def places(obj: Object, resource: GroupResource = MAPS) -> dict[str, str]:

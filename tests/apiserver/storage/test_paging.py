@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from apiserver.storage.interface import Record
+import pytest
+
+from apiserver.meta.gvk import GroupResource
+from apiserver.storage.errors import TenantGone
+from apiserver.storage.interface import ObjectKey, Record
 from apiserver.storage.postgres import PostgresStore
 from tests.support.storage import CONFIGMAPS, create, delete, key, stored, update
 
@@ -57,3 +61,45 @@ async def test_order_is_that_of_etcd_keys(store: PostgresStore, tenant: int) -> 
     records = (await store.list(tenant, CONFIGMAPS)).records
     paths = [f"{r.key.namespace}/{r.key.name}" for r in records]
     assert paths == sorted(paths) and paths[0] == "a-b/B"
+
+
+SPACES = ("", "a", "a-", "a--b", "a-b", "a-b-c", "a-bc", "a.b", "a0", "ab", "b", "b-a", "c")
+"""Some before others that they begin with, when a '/' stands behind them."""
+
+
+async def test_the_first_are_those_that_a_list_has_first(store: PostgresStore, tenant: int) -> None:
+    for namespace in SPACES:
+        for name in ("b", "B", "a.b"):
+            await store.write(tenant, create(key(name, namespace)))
+    await store.write(tenant, create(ObjectKey("", "secrets", "a", "other")))
+    for tallied in (False, True):
+        for namespace in SPACES:
+            for limit in (1, 2, 3, 4, 7, 13, 38, 39, 40):
+                listed = await store.list(tenant, CONFIGMAPS, namespace=namespace, limit=limit)
+                found = await store.first(tenant, CONFIGMAPS, namespace=namespace, limit=limit)
+                assert found == listed, (tallied, namespace, limit)
+        await store.tallies.follow(tenant, 1)
+        last = (await store.list(tenant, CONFIGMAPS, namespace="b")).records[-1]
+        await store.write(tenant, delete(last))  # the tallies are behind
+    nothing = GroupResource("", "pods")
+    assert await store.first(tenant, nothing, limit=1) == await store.list(tenant, nothing, limit=1)
+    with pytest.raises(TenantGone):
+        await store.first(-1, CONFIGMAPS, limit=1)
+
+
+async def test_the_first_and_the_head_are_of_one_state(store: PostgresStore, tenant: int) -> None:
+    done = asyncio.Event()
+
+    async def disturb() -> None:
+        while not done.is_set():
+            record = (await store.first(tenant, CONFIGMAPS, limit=1)).records
+            names = [create(key(f"n{i}", "ns")) for i in range(5)]
+            write = [delete(r) for r in record] or names
+            await asyncio.gather(*(store.write(tenant, w) for w in write), return_exceptions=True)
+
+    disturbers = [asyncio.create_task(disturb()) for _ in range(2)]
+    for _ in range(60):
+        page = await store.first(tenant, CONFIGMAPS, limit=3)
+        assert page == await store.list(tenant, CONFIGMAPS, at=page.at, limit=3)
+    done.set()
+    await asyncio.gather(*disturbers)

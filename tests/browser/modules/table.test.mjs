@@ -15,6 +15,7 @@ let answers;
 beforeEach(() => {
   asked = [];
   globalThis.requestAnimationFrame = () => 0;
+  globalThis.document = { hidden: false, addEventListener() {}, removeEventListener() {} };
   globalThis.fetch = async (path) => {
     asked.push(new URL(path, "https://x").searchParams);
     const answer = answers.shift();
@@ -67,7 +68,7 @@ test("what comes later is below, as in a list from its beginning", async () => {
   answers = [page(["a"], "on"), page(["d", "c"], "")];
   const made = table();
   await load(made);
-  made.apply({ type: "ADDED", object: page(["e"]) });
+  made.apply("ADDED", page(["e"]).rows[0]);
   assert.deepEqual(keys(made), ["ns/c", "ns/d", "ns/e"]);
 });
 
@@ -137,4 +138,63 @@ test("what has no value comes first where an order is turned round", async () =>
   assert.deepEqual(asked[1].getAll("sortBy"), ["^-.spec.level", name]);
   assert.deepEqual(keys(made), ["ns/most", "ns/none"]);
   assert.deepEqual([made.atEnd, made.hasEnd], [true, true]);
+});
+
+function row(name, at = 0) {
+  return { ...page([name]).rows[0], at };
+}
+
+test("a paused list keeps one row of what changes all the time, and counts the changes", async () => {
+  answers = [page(["a", "b"])];
+  const made = table({ end: false });
+  await load(made);
+  made.paused = true;
+  for (let at = 1; at <= 1000; at += 1) made.hold("MODIFIED", row("a", at));
+  made.hold("ADDED", row("new"));
+  made.hold("DELETED", row("new"));
+  made.hold("DELETED", row("b"));
+  made.hold("ADDED", row("b", 7));
+  made.hold("ADDED", row("c"));
+  assert.deepEqual([made.missed, made.waiting.size, keys(made)], [1005, 4, ["ns/a", "ns/b"]]);
+  made.resume();
+  assert.deepEqual(keys(made), ["ns/a", "ns/b", "ns/c"]);
+  assert.deepEqual([made.rows.get("ns/a").at, made.rows.get("ns/b").at, made.missed], [1000, 7, 0]);
+});
+
+test("a list that is not whole counts what has come and gone while it was paused", async () => {
+  answers = [page(["a"], "on", 5)];
+  const made = table({ end: false });
+  await load(made);
+  made.paused = true;
+  made.hold("ADDED", row("x"));
+  made.hold("DELETED", row("y"));
+  made.hold("DELETED", row("z"));
+  made.resume();
+  assert.deepEqual([keys(made), made.remaining], [["ns/a"], 4]);
+});
+
+test("a list that the server has no time for is asked for again, and says so meanwhile", async () => {
+  const busy = { kind: "Status", status: "Failure", code: 429, reason: "TooManyRequests", message: "later" };
+  const gone = { kind: "Status", status: "Failure", code: 403, reason: "Forbidden", message: "no" };
+  answers = [busy, { ...busy, code: 503 }, page(["a"]), gone];
+  const pause = globalThis.setTimeout;
+  const made = table({ end: false });
+  const troubles = [];
+  globalThis.setTimeout = (run) => (troubles.push(made.trouble?.message ?? null), pause(run, 0));
+  await made.run(new AbortController().signal);
+  globalThis.setTimeout = pause;
+  assert.deepEqual([troubles, keys(made), made.trouble, made.error.code], [["later", "later"], ["ns/a"], null, 403]);
+});
+
+test("a paused list whose watch is too far behind stands still until it goes on", async () => {
+  answers = [page(["a"]), GONE, page(["b"]), { ...GONE, code: 403 }];
+  const made = table({ end: false });
+  made.changed = () => {};
+  made.paused = true;
+  const running = made.run(new AbortController().signal);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.deepEqual([keys(made), asked.length], [["ns/a"], 2]);
+  made.resume();
+  await running;
+  assert.deepEqual(keys(made), ["ns/b"]);
 });

@@ -15,12 +15,13 @@ from django.apps import apps
 from django.contrib.admin import site
 from django.contrib.admin.utils import quote
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 
-from apiserver.storage.models import AuditEntry, EventRow, ObjectRow
+from apiserver.storage.models import AuditEntry, EventRow, ObjectRow, TenantHead
 from apiserver.storage.visibility import django_everywhere
+from controlplane.console import partsofnames
 from controlplane.console.readonly import AllowedLookups
 from controlplane.console.security import POLICY
 from controlplane.console.storedobjects import object_url
@@ -219,14 +220,79 @@ def test_filters(client: Client, query: str, shown: set[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "looks_at_all"), [("logi", False), ("*logi", True), ("ogi", True)]
+    ("text", "looks_through"), [("logi", False), ("*logi", True), ("ogi", True)]
 )
 def test_a_names_beginning_is_asked_of_the_index(
-    client: Client, rows: object, text: str, looks_at_all: bool
+    client: Client, rows: object, text: str, looks_through: bool
 ) -> None:
     with CaptureQueriesContext(connection) as queries:
         get(client, f"/admin/console/storedobject/?tenant=console&q={text}")
-    assert any("LIKE" in q["sql"] for q in queries) is looks_at_all
+    assert any("pp_names(" in q["sql"] for q in queries) is looks_through
+    assert not any("LIKE" in q["sql"] for q in queries), "which looks at whole rows"
+
+
+def shown(html: str) -> set[str]:
+    links = re.findall(r"/admin/console/storedobject/[^\"/]+/change/", html)
+    return {name for name in ("login", "uck") if any(name in link for link in links)}
+
+
+@pytest.fixture
+def counted(rows: tuple[ObjectRow, ObjectRow]) -> None:
+    """The tenant's head counts its objects, as if they had been written by the API."""
+    with django_everywhere():
+        TenantHead.objects.filter(tenant_id=rows[0].tenant_id).update(object_count=2)
+
+
+@pytest.mark.parametrize(
+    ("looked_at", "query", "found", "said"),
+    [
+        (1, "q=*ogi", set(), True),
+        (1, "q=*c", {"uck"}, True),
+        (1, "q=*c&o=-1", {"uck"}, True),
+        (2, "q=*ogi", {"login"}, False),
+        (1, "q=*ogi&group=core&resource=secrets&namespace=shop", {"login"}, False),
+        (1, "q=*ogi&deleting=no", {"login"}, False),
+        (1, "q=*ogi&finalizers=no", {"login"}, False),
+    ],
+)
+def test_a_part_of_a_name_is_looked_for_in_so_many_names(
+    client: Client,
+    counted: None,
+    monkeypatch: pytest.MonkeyPatch,
+    looked_at: int,
+    query: str,
+    found: set[str],
+    said: bool,
+) -> None:
+    monkeypatch.setattr(partsofnames, "LOOKED_AT", looked_at)
+    html = get(client, f"/admin/console/storedobject/?tenant=console&{query}")
+    assert shown(html) == found
+    assert (f"among the first {looked_at} names" in html) is said
+
+
+@pytest.mark.parametrize(("order", "all_rows"), [("", False), ("&o=-1", True)])
+def test_what_many_names_have_is_listed_in_the_order_that_is_asked_for(
+    client: Client, counted: None, monkeypatch: pytest.MonkeyPatch, order: str, all_rows: bool
+) -> None:
+    """Where more are found than a list counts, they are its first in the order of keys only."""
+    monkeypatch.setattr(partsofnames, "MOST", 0)
+    with CaptureQueriesContext(connection) as queries:
+        html = get(client, f"/admin/console/storedobject/?tenant=console&q=*ogi{order}")
+    assert shown(html) == {"login"}
+    assert any("LIKE" in q["sql"] for q in queries) is all_rows
+
+
+def test_names_are_behind_the_wall(rows: tuple[ObjectRow, ObjectRow]) -> None:
+    tenant = rows[0].tenant_id
+    ask = "SELECT count(*) FROM pp_names(%s, NULL, NULL, NULL, 'logi', 1000000, 1000)"
+    with transaction.atomic(), connection.cursor() as cursor:
+        for seen, asked, count in [
+            *((tenant, tenant, 1), ("all", tenant, 1), ("all", None, 1), ("", None, 0)),
+            *((tenant, None, 0), (tenant + 1, tenant, 0), ("", tenant, 0)),
+        ]:
+            cursor.execute("SELECT set_config('polyplane.tenant', %s, true)", [str(seen)])
+            cursor.execute(ask, [asked])
+            assert cursor.fetchone() == (count,), (seen, asked)
 
 
 def test_object_page_shows_finalizers_with_their_owner_and_escapes_names(

@@ -211,6 +211,14 @@ def test_local_traffic_gets_a_health_check_port_once() -> None:
     )
 
 
+def test_dry_runs_get_an_address_that_cannot_be_real_and_stays_the_same() -> None:
+    """kubernetes pkg/registry/core/service/ipallocator: a dry run looks for no free address."""
+    for _ in range(3):
+        made = service("ClusterIP")
+        assert allocate(made, dry_run=True) == []
+        assert made["spec"]["clusterIP"] == "10.0.0.0"
+
+
 def test_dry_runs_get_ports_that_cannot_be_real() -> None:
     made = service("NodePort", {"name": "a", "port": 80}, {"name": "b", "port": 81})
     assert allocate(made, dry_run=True) == []

@@ -12,6 +12,7 @@ from tests.support.kindtools import create, update
 
 NOTE = "volume.beta.kubernetes.io/storage-class"
 ATTRIBUTES = "volumeAttributesClassName"
+OPTIONS = "volume.beta.kubernetes.io/mount-options"
 
 
 def claim(note: str | None = None, **spec: Any) -> dict[str, Any]:
@@ -128,3 +129,22 @@ def test_a_volume_keeps_some_class_of_attributes() -> None:
     assert update(new, old).messages == [
         f"spec.{ATTRIBUTES}: Forbidden: update from non-nil value to nil is forbidden"
     ]
+
+
+@pytest.mark.parametrize(
+    ("source", "refused"),
+    [({"nfs": {"server": "s", "path": "/"}}, []), ({"hostPath": {"path": "/x"}}, [OPTIONS])],
+)
+def test_mount_options_are_for_volumes_that_are_mounted_with_some(
+    source: dict[str, Any], refused: list[str]
+) -> None:
+    volume = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": "v", "annotations": {OPTIONS: "ro"}},
+        "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], **source},
+    }
+    made = create(volume)
+    expected = ["metadata.annotations." + name for name in refused]
+    assert [e.path for e in made.errors] == expected
+    assert [e.path for e in update(copy.deepcopy(made.obj), made.obj).errors] == expected

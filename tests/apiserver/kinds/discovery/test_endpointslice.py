@@ -3,6 +3,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import pytest
+
 from tests.support.kindtools import create, update
 
 
@@ -54,3 +56,21 @@ def test_a_protocol_that_is_sent_empty_is_none_of_the_supported_ones() -> None:
     assert create(obj).messages == [
         'ports[0].protocol: Unsupported value: "": supported values: "SCTP", "TCP", "UDP"'
     ]
+
+
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("2001:db8::1", ""),
+        ("1.2.3.4", "must be an IPv6 address"),
+        ("2001:DB8::1", 'must be in canonical form ("2001:db8::1")'),
+        ("1:0::1", 'must be in canonical form ("1::1")'),
+        ("::ffff:1.2.3.4", "must not be an IPv4-mapped IPv6 address"),
+        ("01.2.3.4", "must not have leading 0s"),
+        ("x", "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"),
+    ],
+)
+def test_addresses_of_ipv6_are_canonical(address: str, why: str) -> None:
+    """kubernetes pkg/apis/discovery/validation: IsValidIP, where IPv4 has the legacy rule."""
+    made = create({**endpoints(address), "addressType": "IPv6"})
+    assert [e.detail for e in made.errors] == ([why] if why else [])

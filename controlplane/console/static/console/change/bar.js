@@ -12,19 +12,20 @@ import { guarded, readOnly, right, styled } from "./ui.js";
 
 const MOST_NAMESPACES = 8;
 
-contribute("object:tools", ({ tenant, resource, object }) => (object ? objectBar(tenant, resource, object) : null));
+contribute("object:tools", ({ tenant, resource, object, current }) => (
+  object ? objectBar(tenant, resource, object, current) : null));
 contribute("list:selected", ({ tenant, resource, objects, clear }) => selectionBar(tenant, resource, objects, clear));
 contribute("list:tools", ({ tenant, resource, namespace }) => newButton(tenant, resource, namespace));
 
 /** Edit, and every action that fits, for one object. */
-function objectBar(tenant, resource, object) {
+function objectBar(tenant, resource, object, current) {
   const { namespace = "", name } = object.metadata;
   const about = { tenant, resource, namespace, name };
   const parts = ["t", tenant, groupPart(resource), resource.resource, namespace || "-", name];
   const edit = { name: "edit", label: "Edit", verb: "patch" };
   const fitting = [resource.verbs.includes("patch") && edit, ...ACTIONS.filter((a) => a.fits(resource))].filter(Boolean);
   return bar(tenant, fitting, (action) => right(about, action), (action) => (
-    action === edit ? go(`${pathOf(...parts)}/edit`) : perform(action, about, [object])));
+    action === edit ? go(`${pathOf(...parts)}/edit`) : perform(action, about, [current()])));
 }
 
 /** What can be done to several objects; the server has the last word about each. */

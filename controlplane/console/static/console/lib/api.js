@@ -1,7 +1,8 @@
 // The API by the console's session, through the gateway (controlplane/console/gateway.py).
 
+import { parse } from "../change/exact.js";
 import { looked, whileLooked } from "./looks.js";
-import { noAnswer } from "./outage.js";
+import { answers, isAway, noAnswer } from "./outage.js";
 
 const ROOT = "/admin/api";
 const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
@@ -41,30 +42,33 @@ export class Api {
     return response;
   }
 
-  /** The JSON at a path of the tenant ("/api/v1/namespaces/default"). */
-  async get(path, { accept, signal } = {}) {
+  /** The JSON at a path of the tenant ("/api/v1/namespaces/default"). exact: with numbers that a
+   *  double would change as change/exact.js has them; the same of `list` and `watch`. */
+  async get(path, { accept, exact, signal } = {}) {
     const response = await this.request("GET", path, {
       headers: accept ? { Accept: accept } : {},
       signal,
     });
-    return response.json();
+    return exact ? parse(await response.text()) : response.json();
   }
 
   /** One page of a list. resource: as lib/discovery.js has it. table: as kubectl shows it, with
    *  the server's columns; metadata: objects' metadata only. more: further query parameters,
    *  lists of those that are given several times. */
   list(resource, options = {}) {
-    const { namespace, table, metadata, signal } = options;
+    const { namespace, table, metadata, exact, signal } = options;
     const path = `${pathOf(resource, { namespace })}?${listQuery(options)}`;
     const accept = table ? TABLE : metadata ? METADATA : undefined;
-    return this.get(path, { accept, signal });
+    return this.get(path, { accept, exact, signal });
   }
 
   /** Changes from `resourceVersion` on, as watch events, until the signal is aborted; streams that
-   *  end are taken up again, those of a page that nobody looks at once somebody does. Throws ApiError,
-   *  410 where the version is too old: list anew. */
+   *  end are taken up again, those of a page that nobody looks at once somebody does. heard(error):
+   *  called with what keeps it from that, with null once it follows. Throws ApiError, 410 where the
+   *  version is too old: list anew. */
   async *watch(resource, options = {}) {
-    const { namespace, table, metadata, signal } = options;
+    const { namespace, table, metadata, exact, heard, signal } = options;
+    const read = exact ? parse : JSON.parse;
     let { resourceVersion } = options;
     let failures = 0;
     while (!signal?.aborted) {
@@ -76,7 +80,7 @@ export class Api {
       const accept = table ? TABLE : metadata ? ONE_METADATA : "application/json";
       try {
         const path = `${pathOf(resource, { namespace })}?${query}`;
-        for await (const event of whileLooked(signal, (until) => this.stream(path, accept, until))) {
+        for await (const event of whileLooked(signal, (until) => this.stream(path, { accept, read, heard }, until))) {
           if (event.type === "ERROR") throw new ApiError(event.object);
           failures = 0;
           resourceVersion = versionOf(event.object) ?? resourceVersion;
@@ -85,22 +89,29 @@ export class Api {
         failures += 1; // it lasted until the server ended it
       } catch (error) {
         if (signal?.aborted) return;
-        if (error instanceof ApiError && error.code < 500 && error.code !== 429) throw error;
+        if (error instanceof ApiError && !isPassing(error)) throw error;
+        heard?.(error);
         failures += 1;
+        if (isAway()) {
+          await answers();
+          failures = 0;
+        }
       }
       await pause(Math.min(failures, 8) ** 2 * 250, signal);
     }
   }
 
-  async *stream(path, accept, signal) {
+  async *stream(path, { accept, read, heard }, signal) {
     const response = await this.request("GET", path, { headers: { Accept: accept }, signal });
-    yield* events(response.body);
+    heard?.(null);
+    yield* events(response.body, read);
   }
 
   /** Sends an object, a patch or nothing; the JSON of the answer, with the server's warnings in
    *  `warnings` if that is an array. dryRun: nothing is stored. */
   async send(method, path, body, options = {}) {
-    const { contentType, dryRun, fieldManager, fieldValidation, force, warnings, signal } = options;
+    const { contentType, dryRun, fieldManager, fieldValidation, force, warnings } = options;
+    const { exact, signal } = options;
     const query = new URLSearchParams();
     if (dryRun) query.set("dryRun", "All");
     if (fieldManager) query.set("fieldManager", fieldManager);
@@ -113,7 +124,7 @@ export class Api {
     const asked = query.size ? `${path}${path.includes("?") ? "&" : "?"}${query}` : path;
     const response = await this.request(method, asked, { body: text, headers, signal });
     warnings?.push(...warningsOf(response.headers));
-    return response.json();
+    return exact ? parse(await response.text()) : response.json();
   }
 
   /** Whether the user may, and why (not): {allowed, reason}. Questions of one moment go together;
@@ -141,6 +152,12 @@ export class Api {
     );
     return { allowed: review.status.allowed === true, reason: review.status.reason ?? "" };
   }
+}
+
+/** Whether the same request may succeed a little later: there is too much to do, or a server behind
+ *  this one is away. */
+export function isPassing(error) {
+  return error instanceof ApiError && (error.code >= 500 || error.code === 429);
 }
 
 const apis = new Map();
@@ -193,7 +210,7 @@ async function fetched(path, options) {
 }
 
 /** Watch events: lines of JSON, cut anywhere on their way. */
-async function* events(body) {
+async function* events(body, read) {
   const decoder = new TextDecoder();
   const reader = body.getReader();
   let rest = "";
@@ -203,7 +220,7 @@ async function* events(body) {
       if (done) return;
       const lines = (rest + decoder.decode(value, { stream: true })).split("\n");
       rest = lines.pop();
-      for (const line of lines) if (line) yield JSON.parse(line);
+      for (const line of lines) if (line) yield read(line);
     }
   } finally {
     reader.cancel().catch(() => {});

@@ -1,7 +1,11 @@
 // The columns of a list: what the server prints, where the object is, and how each sorts.
 
+import { duration } from "./time.js";
+import { quantity } from "./units.js";
+
 const WORDS = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86400, y: 31536000 };
+const UNIT = /^[-+]?[\d.]+([numkMGTPE]|[KMGTPE]i)$/;
 const GOOD =
   /^(running|active|bound|ready|true|succeeded|complete|completed|available|established|approved|issued|enabled)$/i;
 const BAD =
@@ -11,35 +15,78 @@ const WAITING =
 const STATES =
   /^(status|phase|state|ready|established|condition|reason|available|suspended|type)$/i;
 
-/** Columns of a Table: {name, description, hidden (unless asked for), value(row), text(row), path};
- *  value is what sorts, text what is shown and written to CSV; path: the JSONPath by which the server
- *  sorts the same, if it is known here. namespaces: with a column for them. */
+/** Columns of built-in kinds that show ages of other times than the object's own. */
+const AGES = /^(Last Seen|First Seen|Last Schedule)$/;
+
+/** Columns of a Table: {name, description, hidden (unless asked for), value(row), text(row), time(row),
+ *  path}; value is what sorts, text what is shown and written to CSV; time, of those that show ages:
+ *  {at, exact}, null for none; path: the JSONPath by which the server sorts the same, if it is known
+ *  here. namespaces: with a column for them. */
 export function columnsOf(definitions, { namespaces }) {
-  const columns = definitions.map((definition, at) => ({
-    name: definition.name,
-    description: definition.description ?? "",
-    hidden: definition.priority > 0,
-    numeric: definition.type === "integer" || definition.type === "number",
-    isName: definition.name === "Name" && definition.format === "name",
-    isAge: definition.name === "Age",
-    state: STATES.test(definition.name),
-    value: definition.name === "Age" ? born : (row) => row.cells[at],
-    text: definition.name === "Age" ? created : (row) => shown(row.cells[at]),
-  }));
+  const columns = definitions.map(printed);
   if (!columns.some((column) => column.isName) && columns[0]) columns[0].isName = true;
   for (const column of columns) {
     if (column.isName) column.path = ".metadata.name";
-    if (column.isAge) column.path = "-.metadata.creationTimestamp";
+    if (column.isAge) column[column.isOwn ? "path" : "likely"] = "-.metadata.creationTimestamp";
   }
-  if (namespaces) columns.unshift(metadata("Namespace", (object) => object.namespace ?? "", false, ".metadata.namespace"));
+  const given = new Set(columns.map((column) => column.name));
+  const more = (name, read, hidden, path) =>
+    metadata(given.has(name) ? `${name} (metadata)` : name, read, hidden, path);
+  if (namespaces) columns.unshift(more("Namespace", (object) => object.namespace ?? "", false, ".metadata.namespace"));
   columns.push(
-    metadata("Labels", (object) => pairs(object.labels), true),
-    metadata("Owner", (object) => owners(object.ownerReferences), true),
-    metadata("Finalizers", (object) => (object.finalizers ?? []).join(", "), true),
-    metadata("Version", (object) => object.resourceVersion ?? "", true),
-    metadata("UID", (object) => object.uid ?? "", true, ".metadata.uid"),
+    more("Labels", (object) => pairs(object.labels), true),
+    more("Owner", (object) => owners(object.ownerReferences), true),
+    more("Finalizers", (object) => (object.finalizers ?? []).join(", "), true),
+    more("Version", (object) => object.resourceVersion ?? "", true),
+    more("UID", (object) => object.uid ?? "", true, ".metadata.uid"),
   );
   return columns;
+}
+
+/** What the server prints. Age of a built-in kind is the object's own; a definition may call so what
+ *  it likes, a person's years or the time since a backup: there the cell says what it is. */
+function printed({ name, description = "", priority, type, format }, at) {
+  const isAge = name === "Age" && (type === "string" || type === "date");
+  const isOwn = isAge && type === "string";
+  const column = {
+    name,
+    description,
+    isAge,
+    isOwn,
+    hidden: priority > 0,
+    numeric: type === "integer" || type === "number",
+    isName: name === "Name" && format === "name",
+    state: STATES.test(name),
+    value: (row) => row.cells[at],
+    text: (row) => shown(row.cells[at]),
+  };
+  if (!isAge && type !== "date" && !AGES.test(name)) return column;
+  const time = (row) => (isOwn ? own(row) : told(row, row.cells[at], isAge));
+  const value = (row) => (time(row) ? -time(row).at : row.cells[at]); // older is larger
+  return { ...column, time, value, text: (row) => written(time(row), row.cells[at]) };
+}
+
+function own(row) {
+  const at = Date.parse(row.object?.metadata?.creationTimestamp ?? "");
+  return Number.isNaN(at) ? null : { at, exact: true };
+}
+
+const SKEW = 60; // seconds that clocks may differ
+
+/** When it was, by the age that a cell said when it came. ofOwn: it may be the object's own age; that
+ *  is known exactly. */
+function told(row, cell, ofOwn) {
+  const past = seconds(shown(cell));
+  if (past === null) return null;
+  const at = (row.at ?? Date.now()) - past * 1000;
+  const born = ofOwn ? own(row) : null;
+  const unit = SECONDS[shown(cell).at(-1)];
+  return born && Math.abs(born.at - at) <= (unit + SKEW) * 1000 ? born : { at, exact: false };
+}
+
+function written(time, cell) {
+  if (!time) return shown(cell);
+  return time.exact ? new Date(time.at).toISOString().replace(".000Z", "Z") : duration(Date.now() - time.at);
 }
 
 function metadata(name, read, hidden, path) {
@@ -62,15 +109,6 @@ function shown(cell) {
   return typeof cell === "object" ? JSON.stringify(cell) : String(cell);
 }
 
-function created(row) {
-  return row.object?.metadata?.creationTimestamp ?? "";
-}
-
-/** Older is larger, as in the column. */
-function born(row) {
-  return -Date.parse(created(row)) || 0;
-}
-
 /** "good", "warn" or "bad" for a cell that says a state, else "". */
 export function mood(column, text) {
   if (!column.state) return "";
@@ -79,13 +117,18 @@ export function mood(column, text) {
   return BAD.test(text) || /error|fail|backoff/i.test(text) ? "bad" : "";
 }
 
-/** Order of two cells: numbers, durations ("5m3s"), words; what is empty comes last. */
+/** Order of two cells: numbers, durations ("5m3s"), quantities ("500Mi"), words; what is empty comes
+ *  last. */
 export function compare(a, b) {
   if (typeof a === "number" && typeof b === "number") return a - b;
   const [one, other] = [shown(a), shown(b)];
   if (!one || !other) return (one ? 0 : 1) - (other ? 0 : 1);
   const [first, second] = [seconds(one), seconds(other)];
   if (first !== null && second !== null) return first - second;
+  if (UNIT.test(one) || UNIT.test(other)) {
+    const [less, more] = [quantity(one), quantity(other)];
+    if (!Number.isNaN(less) && !Number.isNaN(more)) return less - more;
+  }
   return WORDS.compare(one, other);
 }
 

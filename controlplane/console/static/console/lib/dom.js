@@ -55,3 +55,36 @@ export function replace(element, ...children) {
   element.replaceChildren(...nodes(children));
   return element;
 }
+
+/** As `replace`, of what is drawn many times a second: children that look as before stay where they
+ *  are, and with them the focus, a selection of text and a click whose button is still down. What
+ *  they do when clicked has to be true of all that look so. */
+export function renew(element, ...children) {
+  const [before, after] = [[...element.childNodes], nodes(children)];
+  const least = Math.min(before.length, after.length);
+  let head = 0;
+  while (head < least && before[head].isEqualNode(after[head])) head += 1;
+  let tail = 0;
+  while (tail < least - head && before.at(-1 - tail).isEqualNode(after.at(-1 - tail))) tail += 1;
+  const next = tail ? before[before.length - tail] : null;
+  for (const node of before.slice(head, before.length - tail)) node.remove();
+  for (const node of after.slice(head, after.length - tail)) element.insertBefore(node, next);
+  return element;
+}
+
+/** Has the element hold these nodes in this order. Those that it holds already are not taken out of
+ *  the document where they need not be. */
+export function arrange(element, wanted) {
+  const kept = new Set(wanted);
+  for (const node of [...element.childNodes]) if (!kept.has(node)) node.remove();
+  let at = element.firstChild;
+  for (const node of wanted) {
+    if (at && at !== node && at.nextSibling === node) {
+      const moved = at; // to somewhere below: that one goes, not all that come before it now
+      at = node;
+      moved.remove();
+    }
+    if (at === node) at = at.nextSibling;
+    else element.insertBefore(node, at);
+  }
+}

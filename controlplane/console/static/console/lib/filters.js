@@ -1,7 +1,8 @@
 // What a list is narrowed by. Labels, fields and expressions (CEL over self) are the server's
 // selectors; columns and words look at what has been loaded.
 
-const LABEL = /^!?[\w./-]+$|^[\w./-]+\s*(=|==|!=)\s*[\w.-]*$|^[\w./-]+\s+(in|notin)\s*\([^)]*\)$/;
+const REQUIREMENT =
+  /^!?\s*[\w./-]+$|^[\w./-]+\s*(=|==|!=)\s*[\w.-]*$|^[\w./-]+\s+(in|notin)\s*\([^()]*\)$|^[\w./-]+\s*[<>]\s*-?\d+$/;
 
 /** What somebody has typed, as {type: "label" | "field" | "cel" | "column" | "word", text, column,
  *  value}. */
@@ -14,8 +15,15 @@ export function read(typed, columns) {
     name && columns.find((one) => one.name.toLowerCase() === name.trim().toLowerCase());
   if (column)
     return { type: "column", text: `${column.name}: ${value}`, column: column.name, value };
-  if (/[=!(]/.test(text) && LABEL.test(text)) return { type: "label", text };
+  if (isSelector(text)) return { type: "label", text };
   return { type: "word", text };
+}
+
+/** Whether it can only be meant for labels, as `kubectl -l` takes it: "app=web,tier in (a, b),!canary".
+ *  The name of a label alone is a word. */
+function isSelector(text) {
+  const parts = text.split(/,(?![^(]*\))/).map((part) => part.trim());
+  return /[=!(<>]/.test(text) && parts.every((part) => REQUIREMENT.test(part));
 }
 
 /** Whether a row has all words and column values. A column's value is looked for anywhere in it; with

@@ -46,7 +46,8 @@ export class Foot {
 }
 
 /** Why no row is shown; "" where some are, or where nothing is known yet. */
-export function nothing({ columns, rows, remaining }, shown) {
+export function nothing({ columns, rows, remaining, trouble }, shown) {
+  if (trouble && !columns.length) return `${trouble.message} The server is asked again.`;
   if (shown || !columns.length) return "";
   return rows.size + remaining ? "Nothing fits the filters." : "There are none here.";
 }

@@ -1,10 +1,10 @@
 // What stands around every view: the bar on top, and at the side where to go.
 
-import { api } from "./api.js";
 import { resources } from "./discovery.js";
-import { menu } from "./dialog.js";
+import { menu, open } from "./dialog.js";
 import { h, replace, svg } from "./dom.js";
 import { drawer } from "./drawer.js";
+import { namespaces } from "./namespaces.js";
 import { awaySince } from "./outage.js";
 import { address, go, NOWHERE, pathOf, whenShown } from "./router.js";
 import { account, accountsPage, keep, lastTenant, recall } from "./state.js";
@@ -12,7 +12,7 @@ import { tenants } from "./tenants.js";
 import { age } from "./time.js";
 import { Tree } from "./tree.js";
 
-const NAMESPACES = { group: "", version: "v1", resource: "namespaces", namespaced: false };
+const OTHER = "…"; // of the choice of namespaces: one that is typed
 const PLACES = [
   ["Tenants", "tenants"],
   ["Audit", "audit"],
@@ -37,7 +37,7 @@ export function build(find) {
   const tenant = h("select", { "aria-label": "Tenant", onchange: (e) => toTenant(e.target.value) });
   const namespace = h("select", {
     "aria-label": "Namespace",
-    onchange: (e) => toNamespace(frame, e.target.value),
+    onchange: (e) => (e.target.value === OTHER ? another(frame, e.target) : toNamespace(frame, e.target.value)),
   });
   const tree = new Tree();
   addEventListener("console:counted", () => tree.recount());
@@ -66,7 +66,8 @@ export function build(find) {
 function shown(frame, { tenant: named, params, query, path, known }, parts) {
   const meant = named || settingsOf(named, params);
   const tenant = meant || query.get("tenant") || lastTenant();
-  if (params.resource && !params.name) setNamespace(frame, query.get("namespace") ?? "");
+  if ((params.resource && !params.name) || query.has("namespace"))
+    setNamespace(frame, query.get("namespace") ?? "");
   if (meant) keep("tenant", tenant);
   if (tenant !== frame.tenant) fillTenants(parts.tenant, tenant);
   fillNamespaces(frame, parts.namespace, tenant);
@@ -128,21 +129,31 @@ async function fillTenants(select, chosen) {
 }
 
 async function fillNamespaces(frame, select, tenant) {
-  let names = [];
-  try {
-    const list = await api(tenant).list(NAMESPACES, { metadata: true, limit: 500 });
-    names = list.items.map((item) => item.metadata.name);
-  } catch {
-    // who may not list them types one into the address
-  }
+  const { names, all } = await namespaces(tenant).catch(() => ({ names: [], all: false }));
   if (tenant !== frame.tenant) return;
   const chosen = frame.namespace;
-  const all = chosen && !names.includes(chosen) ? [...names, chosen].sort() : names;
+  const shown = chosen && !names.includes(chosen) ? [...names, chosen].sort() : names;
   replace(
     select,
     h("option", { value: "" }, "All"),
-    all.map((name) => h("option", { value: name, selected: name === chosen }, name)),
+    shown.map((name) => h("option", { value: name, selected: name === chosen }, name)),
+    all ? null : h("option", { value: OTHER }, "Another…"),
   );
+}
+
+/** Asks for a namespace that is not among those to choose from. */
+async function another(frame, select) {
+  select.value = frame.namespace;
+  const name = await open("Another namespace", (close) => {
+    const input = h("input", { type: "text", autocomplete: "off", spellcheck: "false", required: true });
+    return h(
+      "form",
+      { onsubmit: (event) => (event.preventDefault(), close(input.value.trim())) },
+      h("label", { class: "field" }, "Name", input),
+      h("footer", {}, h("button", { class: "button primary", type: "submit" }, "Go to it")),
+    );
+  });
+  if (name) toNamespace(frame, name);
 }
 
 function brand() {

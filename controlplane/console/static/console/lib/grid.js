@@ -1,6 +1,6 @@
 // Rows that can be many: only those in sight are in the document. Keyboard and selection.
 
-import { h, replace } from "./dom.js";
+import { arrange, h, replace } from "./dom.js";
 import { isTyping } from "./keyboard.js";
 
 const HEIGHT = 26; // pixels of a row (console.css)
@@ -22,7 +22,9 @@ export class Grid {
       this.note,
     );
     this.rows = [];
-    this.known = new Map(); // key -> {row, line}
+    this.known = new Map(); // key -> {row, line, tick}
+    this.above = space();
+    this.below = space();
     this.chosen = new Set();
     this.at = -1;
     this.columns = [];
@@ -67,31 +69,47 @@ export class Grid {
       Math.ceil((scrollTop + clientHeight) / HEIGHT) + AROUND,
     );
     const lines = this.rows.slice(first, last).map((one, index) => this.line(one, first + index));
-    this.body.replaceChildren(space(first), ...lines, space(this.rows.length - last));
+    fill(this.above, first);
+    fill(this.below, this.rows.length - last);
+    arrange(this.body, [this.above, ...lines, this.below]);
     this.all.checked = this.chosen.size > 0 && this.chosen.size === this.rows.length;
     this.all.indeterminate = this.chosen.size > 0 && !this.all.checked;
   }
 
   line({ key, row }, index) {
-    let found = this.known.get(key);
-    if (!found || found.row !== row) {
-      const tick = h("input", {
-        type: "checkbox",
-        "aria-label": `Select ${key.replace(/^\//, "")}`,
-        onchange: () => this.toggle(key),
-      });
-      const line = h("tr", { "data-key": key }, h("td", { class: "tick" }, tick), this.cells(row));
-      found = { row, line, tick };
-      this.known.set(key, found);
+    const found = this.known.get(key) ?? this.made(key, row);
+    if (found.row !== row) {
+      renewCells(found.line, this.cells(row));
+      found.row = row;
     }
     const { line, tick } = found;
     tick.checked = this.chosen.has(key);
     line.classList.toggle("selected", tick.checked);
     line.classList.toggle("current", index === this.at);
-    const changed = this.fresh?.get(key);
-    line.classList.toggle("fresh", changed !== undefined && Date.now() - changed < FRESH);
-    if (changed !== undefined) setTimeout(() => line.classList.remove("fresh"), FRESH);
+    this.mark(found, this.fresh?.get(key));
     return line;
+  }
+
+  made(key, row) {
+    const tick = h("input", {
+      type: "checkbox",
+      "aria-label": `Select ${key.replace(/^\//, "")}`,
+      onchange: () => this.toggle(key),
+    });
+    const line = h("tr", { "data-key": key }, h("td", { class: "tick" }, tick), this.cells(row));
+    const found = { row, line, tick };
+    this.known.set(key, found);
+    return found;
+  }
+
+  /** Marks a row for a while after it has changed. */
+  mark(found, changed) {
+    if (changed === undefined || changed === found.changed) return;
+    found.changed = changed;
+    clearTimeout(found.timer);
+    const left = changed + FRESH - Date.now();
+    found.line.classList.toggle("fresh", left > 0);
+    if (left > 0) found.timer = setTimeout(() => found.line.classList.remove("fresh"), left);
   }
 
   toggle(key) {
@@ -161,12 +179,20 @@ export class Grid {
   }
 }
 
-function space(rows) {
-  const filler = h(
-    "tr",
-    { class: "space", "aria-hidden": "true", hidden: rows <= 0 },
-    h("td", { colspan: "99" }),
-  );
+/** Cells that look as before stay: a link that is being clicked is not taken from below the mouse. */
+function renewCells(line, cells) {
+  cells.forEach((cell, at) => {
+    const before = line.children[at + 1]; // the first is the tick
+    if (!before.isEqualNode(cell)) before.replaceWith(cell);
+  });
+}
+
+/** What stands for rows that are not in the document. */
+function space() {
+  return h("tr", { class: "space", "aria-hidden": "true" }, h("td", { colspan: "99" }));
+}
+
+function fill(filler, rows) {
+  filler.hidden = rows <= 0;
   filler.firstChild.style.height = `${Math.max(0, rows) * HEIGHT}px`;
-  return filler;
 }

@@ -4,6 +4,7 @@
 // as their key, text quoted only where it would be read as something else. Long lines are left
 // whole, so that a line is a field.
 
+import { Exact, isMap } from "../change/exact.js";
 import { less } from "./naturalorder.js";
 
 /** Lines of a value, each {parts, path, end, depth}: parts: [kind, text] where kind is "space",
@@ -96,24 +97,40 @@ class Printer {
   }
 }
 
-function isMap(value) {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function space(column) {
   return column ? [["space", " ".repeat(column)]] : [];
 }
 
 function kindOf(value) {
   if (typeof value === "string") return "text";
-  return typeof value === "number" ? "number" : "word";
+  return typeof value === "number" || value instanceof Exact ? "number" : "word";
 }
 
 function scalarText(value) {
   if (typeof value === "string") return plainOrQuoted(value, false);
   if (Array.isArray(value)) return "[]";
   if (isMap(value)) return "{}";
-  return String(value);
+  return typeof value === "number" || value instanceof Exact ? numberText(value) : String(value);
+}
+
+const [LEAST, MOST] = [-(2n ** 63n), 2n ** 64n];
+
+/** Whole numbers that 64 bits hold as they are; any other as the double that kubectl makes of it, in
+ *  the shortest form of strconv.FormatFloat's 'g', which has an exponent from 1e+06 on. */
+function numberText(value) {
+  const double = Number(value);
+  if (!Number.isFinite(double)) return String(value);
+  const whole = wholeOf(String(value), double);
+  if (whole !== null && LEAST <= whole && whole < MOST) return String(whole);
+  const [digits, exponent] = double.toExponential().split("e");
+  if (-4 <= exponent && exponent < 6) return String(double);
+  return `${digits}e${exponent[0]}${exponent.slice(1).padStart(2, "0")}`;
+}
+
+function wholeOf(text, double) {
+  if (!Number.isInteger(double) || Math.abs(double) >= 1e21) return null;
+  const exact = /^-?\d+$/.test(text) ? BigInt(text) : null;
+  return exact !== null && LEAST <= exact && exact < 2n ** 63n ? exact : BigInt(String(double));
 }
 
 // --- how text is written (yaml_emitter_analyze_scalar, yaml_emitter_select_scalar_style) ---------

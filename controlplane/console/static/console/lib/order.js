@@ -13,7 +13,7 @@ export async function orderOf(tenant, resource, columns, by) {
   const column = columns.find((one) => one.name === name);
   if (!column) return "";
   const known = column.path ?? PRINTED_PATHS[fullName(resource)]?.[name];
-  const path = known ?? (await printed(tenant, resource))[name] ?? "";
+  const path = known ?? (await printed(tenant, resource)).get(name) ?? column.likely ?? "";
   return by.startsWith("-") && path ? turned(path) : path;
 }
 
@@ -42,12 +42,12 @@ async function printed(tenant, { group, version, resource }) {
   const asked = api(tenant);
   const name = `${resource}.${group}`;
   const may = await asked.can("list", DEFINITIONS, "customresourcedefinitions", { name });
-  if (!group.includes(".") || !may.allowed) return {};
+  if (!group.includes(".") || !may.allowed) return new Map();
   const definitions = { group: DEFINITIONS, version: "v1", resource: "customresourcedefinitions" };
   const { items } = await asked.list(definitions, { fieldSelector: `metadata.name=${name}` });
   const served = items[0]?.spec.versions.find((one) => one.name === version);
   const columns = served?.additionalPrinterColumns ?? [];
-  return Object.fromEntries(columns.map((one) => [one.name, pathOf(one)]));
+  return new Map(columns.map((one) => [one.name, pathOf(one)]));
 }
 
 /** Times are shown as ages: older is larger. */

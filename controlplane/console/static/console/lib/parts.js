@@ -2,7 +2,8 @@
 //   "list:tools"     {tenant, resource, namespace}         beside a list's own tools
 //   "list:selected"  {tenant, resource, objects, clear}    for rows that are selected: objects is an
 //                                                          array of their metadata (PartialObjectMetadata)
-//   "object:tools"   {tenant, resource, object}            on an object's page
+//   "object:tools"   {tenant, resource, object, current}   on an object's page: object as it was when
+//                                                          asked, current() as it is now
 //   "tenant"         {tenant, signal}                      panels of a tenant's page
 
 const makers = new Map();

@@ -10,7 +10,7 @@ export class Subject {
   /** changed: called whenever there is something else to show. */
   constructor(tenant, resource, namespace, name, changed) {
     Object.assign(this, { tenant, resource, namespace, name, changed });
-    this.object = null; // null: there is none (any more)
+    this.object = null; // its numbers are those of change/exact.js; null: there is none (any more)
     this.revealed = false;
     this.error = null;
   }
@@ -81,7 +81,7 @@ export class Subject {
 
   async got(signal) {
     try {
-      if (!this.isSecret) return await this.api.get(this.path, { signal });
+      if (!this.isSecret) return await this.api.get(this.path, { exact: true, signal });
       const accept = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
       return masked(await this.api.get(this.path, { accept, signal }));
     } catch (error) {
@@ -92,7 +92,8 @@ export class Subject {
 
   get selected() {
     const { namespace, name, isSecret: table } = this;
-    return { namespace, table, fieldSelector: fieldSelectorOf({ "metadata.name": name }) };
+    const fieldSelector = fieldSelectorOf({ "metadata.name": name });
+    return { namespace, table, fieldSelector, exact: true };
   }
 
   async follow(signal) {
@@ -130,7 +131,7 @@ export class Subject {
 
   /** Asks for the values of a Secret. */
   async reveal() {
-    this.object = await this.api.get(this.path);
+    this.object = await this.api.get(this.path, { exact: true });
     this.revealed = true;
   }
 
@@ -142,15 +143,15 @@ export class Subject {
 
 /** A Secret of a Table's row: its metadata, its type, and the names of its values as far as their
  *  managers tell. */
-function secretOf(table, row) {
+export function secretOf(table, row) {
   const at = table.columnDefinitions?.findIndex((column) => column.name === "Type") ?? -1;
   return { ...masked(row.object), ...(at >= 0 && row.cells ? { type: row.cells[at] } : {}) };
 }
 
 function masked({ metadata }) {
-  const names = (metadata.managedFields ?? []).flatMap((entry) =>
-    Object.keys(entry.fieldsV1?.["f:data"] ?? {}).filter((key) => key.startsWith("f:")),
-  );
+  const names = (metadata.managedFields ?? []).flatMap(({ fieldsV1 }) =>
+    ["f:data", "f:stringData"].flatMap((field) => Object.keys(fieldsV1?.[field] ?? {})),
+  ).filter((key) => key.startsWith("f:"));
   const data = Object.fromEntries(names.map((name) => [name.slice(2), ""]));
   return { apiVersion: "v1", kind: "Secret", metadata, ...(names.length ? { data } : {}) };
 }

@@ -34,14 +34,26 @@ export function age(time) {
   return h("time", { datetime: time, title: exact(at), "data-age": String(at) }, text);
 }
 
+/** The age of a time that is known by an age alone, in milliseconds since 1970. */
+export function about(at) {
+  const title = `about ${exact(at)}`;
+  return h("time", { title, "data-age": String(at) }, duration(Date.now() - at));
+}
+
 /** "2026-11-23 14:05:09 UTC+1", in the reader's zone. */
 export function exact(at) {
   const date = new Date(at);
   const two = (number) => String(number).padStart(2, "0");
   const day = [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join("-");
   const clock = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(":");
-  const offset = -date.getTimezoneOffset() / 60;
-  return `${day} ${clock} UTC${offset ? (offset > 0 ? "+" : "") + offset : ""}`;
+  return `${day} ${clock} UTC${offset(-date.getTimezoneOffset())}`;
+}
+
+/** Minutes: 60 -> "+1", -210 -> "-3:30", 0 -> "". */
+function offset(minutes) {
+  if (!minutes) return "";
+  const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+  return `${minutes < 0 ? "-" : "+"}${hours}${rest ? `:${String(rest).padStart(2, "0")}` : ""}`;
 }
 
 setInterval(() => {

@@ -1,6 +1,7 @@
 // Where to go from a view that the server has refused: of a tenant that is not there, or is suspended.
 
 import { h } from "./dom.js";
+import { namespaces } from "./namespaces.js";
 import { address } from "./router.js";
 import { forget } from "./state.js";
 
@@ -25,4 +26,13 @@ export function waysOut({ status }) {
     to("All tenants", "tenants"),
     isThere ? [" ", to(`Settings of ${name}`, "tenants", name)] : null,
   );
+}
+
+/** Links to the namespaces of a tenant in which a binding names the reader; null where there are none.
+ *  to(namespace): the address of one. */
+export async function within(tenant, to) {
+  const { names } = await namespaces(tenant).catch(() => ({ names: [] }));
+  if (!names.length) return null;
+  const links = names.map((name) => [" ", h("a", { class: "button", href: to(name) }, name)]);
+  return h("p", { class: "bar ways" }, "You are given rights in namespace", links);
 }

@@ -17,9 +17,9 @@ import { parts } from "../lib/parts.js";
 import { address, BASE, go } from "../lib/router.js";
 import { forget, keep, recall } from "../lib/state.js";
 import { keyOf, LiveTable } from "../lib/table.js";
-import { age } from "../lib/time.js";
+import { about, age } from "../lib/time.js";
 import { many, number } from "../lib/units.js";
-import { unserved } from "../lib/waysout.js";
+import { unserved, within } from "../lib/waysout.js";
 
 const SELECTORS = ["label", "field", "cel"]; // parameters of the address that the server obeys
 
@@ -88,7 +88,8 @@ class List {
     const { resource } = this;
     this.chips = h("span", { class: "toolbar chips", hidden: true });
     this.foot = new Foot({ more: () => this.loadMore(), turn: (end) => this.turn(end) });
-    this.state = h("button", { type: "button", class: "button", onclick: () => this.flip() });
+    this.lamp = h("span", {});
+    this.state = h("button", { type: "button", class: "button", onclick: () => this.flip() }, this.lamp);
     this.selection = h("span", { class: "selection", hidden: true });
     this.tools = h("span", { class: "tools" }, this.menus());
     this.field = h("input", {
@@ -160,6 +161,7 @@ class List {
     if (table.error) {
       replace(this.grid.element, failure(table.error), table.error.code === 403 ? this.whoMay() : null);
       this.state.hidden = true;
+      if (table.error.code === 403 && this.resource.namespaced && !this.namespace) this.leadOn();
       return;
     }
     if (table.columns !== this.definitions) {
@@ -193,6 +195,17 @@ class List {
     const now = rows.size + remaining;
     if (this.counted !== undefined && this.counted !== now) dispatchEvent(new CustomEvent("console:counted"));
     if (loads) this.counted = now;
+  }
+
+  /** Who may not list all namespaces may list some. */
+  async leadOn() {
+    const to = (namespace) => {
+      const query = new URLSearchParams(this.query);
+      query.set("namespace", namespace);
+      return `${location.pathname}?${query}`;
+    };
+    const ways = await within(this.tenant, to);
+    if (ways) this.grid.element.append(ways);
   }
 
   drawHead() {
@@ -240,12 +253,13 @@ class List {
       return h(
         "td",
         {},
-        h("a", { href: BASE + this.objectPath(row) }, column.isName ? metadata.name : text || metadata.name),
+        h("a", { href: BASE + this.objectPath(row) }, column.isName ? metadata.name : (aged(column, row) ?? text) || metadata.name),
         " ",
         deleting,
       );
     }
-    if (column.isAge) return h("td", {}, age(metadata.creationTimestamp));
+    const time = aged(column, row);
+    if (time) return h("td", {}, time);
     const look = mood(column, text);
     return h(
       "td",
@@ -268,18 +282,12 @@ class List {
   }
 
   drawState() {
-    const { paused, missed } = this.table;
+    const { paused, missed, trouble } = this.table;
     this.state.setAttribute("aria-pressed", String(paused));
-    const live = isAway() ? "Not live" : "Live";
-    replace(
-      this.state,
-      h(
-        "span",
-        { class: paused || isAway() ? "live off" : "live" },
-        paused ? `Paused · ${many(missed, "change")}` : live,
-      ),
-    );
-    this.state.title = paused ? "Go on (p)" : "Pause (p)";
+    const away = isAway() || trouble;
+    this.lamp.className = paused || away ? "live off" : "live";
+    this.lamp.textContent = paused ? `Paused · ${many(missed, "change")}` : away ? "Not live" : "Live";
+    this.state.title = [trouble?.message, paused ? "Go on (p)" : "Pause (p)"].filter(Boolean).join("\n");
   }
 
   /** A page more: above the rows that are there, which stay in sight, where those are the last. */
@@ -504,19 +512,20 @@ class List {
   }
 
   async saveYaml() {
-    const { tenant, resource, namespace, selectors, signal } = this;
-    const shown = new Set(this.shown().map(keyOf));
+    const { tenant, resource, table, signal } = this;
+    const wanted = { keys: new Set(this.shown().map(keyOf)), rows: table.rows.size };
     try {
-      const found = await objects(
-        tenant,
-        resource,
-        { namespace, ...selectors },
-        (key) => shown.has(key),
-        signal,
-      );
+      const found = await objects(tenant, resource, table.question, wanted, signal);
       save(`${resource.resource}.yaml`, yaml(found), "application/yaml");
     } catch (error) {
       if (!signal.aborted) notify(error.message, { error: true });
     }
   }
+}
+
+/** What a column of ages shows; null of other columns, and where there is no time. */
+function aged(column, row) {
+  const time = column.time?.(row);
+  if (!time) return null;
+  return time.exact ? age(new Date(time.at).toISOString()) : about(time.at);
 }

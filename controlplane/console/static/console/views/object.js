@@ -1,6 +1,7 @@
 // The page of one object: what it is, and tabs for what there is to know of it.
 
-import { h, replace } from "../lib/dom.js";
+import { coalesced } from "../lib/coalesce.js";
+import { h, renew, replace } from "../lib/dom.js";
 import { groupPart, resourceOf } from "../lib/discovery.js";
 import { failure, menu, notify } from "../lib/dialog.js";
 import { commands } from "../lib/kubectl.js";
@@ -48,6 +49,7 @@ class Page {
   constructor(subject, { root, signal }) {
     Object.assign(this, { subject, root, signal });
     this.head = h("header", { class: "object-head" });
+    this.labels = h("div", {});
     this.tabs = h("nav", { class: "tabs", role: "tablist", "aria-label": "Views of the object" });
     this.panel = h("section", { class: "panel", role: "tabpanel", tabindex: "-1" });
   }
@@ -67,9 +69,21 @@ class Page {
     this.changed?.();
   }
 
+  /** Its labels anew; all of it only where another object is there, or is to go. An object that
+   *  changes all the time takes no button from below the mouse, and closes no menu. */
   heading() {
     const { subject } = this;
     const { tenant, resource, name, object } = subject;
+    const { uid, deletionTimestamp } = object?.metadata ?? {};
+    const look = JSON.stringify([uid, deletionTimestamp, Boolean(subject.last), object?.subjects]);
+    if (look !== this.look) {
+      this.look = look;
+      this.wholeHeading(name, resource);
+    }
+    renew(this.labels, object && labels(tenant, subject));
+  }
+
+  wholeHeading(name, resource) {
     replace(
       this.head,
       h(
@@ -82,7 +96,7 @@ class Page {
         this.tools(),
         this.menus(),
       ),
-      object && labels(tenant, subject),
+      this.labels,
     );
     this.drawTabs();
   }
@@ -99,7 +113,8 @@ class Page {
   /** What can be done to it. */
   tools() {
     const { tenant, resource, object } = this.subject;
-    return parts("object:tools", { tenant, resource, object });
+    const current = () => this.subject.object ?? object;
+    return parts("object:tools", { tenant, resource, object, current });
   }
 
   menus() {
@@ -153,14 +168,26 @@ class Page {
     try {
       const { default: view } = await load();
       const seen = subject.object;
-      const changed = await view({ subject, panel, query, page: this, signal: leave.signal });
-      if (leave.signal.aborted) return;
-      this.changed = changed;
-      if (subject.object !== seen) changed?.(); // it changed while the tab was made
+      const again = await view({ subject, panel, query, page: this, signal: leave.signal });
+      if (leave.signal.aborted || !again) return;
+      this.changed = follower(again, panel, leave.signal);
+      if (subject.object !== seen) this.changed(); // it changed while the tab was made
     } catch (error) {
       if (!leave.signal.aborted) panel.append(failure(error));
     }
   }
+}
+
+/** Draws a tab anew; what goes wrong with that is told once, and no more when it goes well. */
+function follower(again, panel, signal) {
+  const trouble = h("div", {});
+  panel.append(trouble);
+  const work = async () => {
+    if (signal.aborted) return;
+    await again();
+    replace(trouble);
+  };
+  return coalesced(work, (error) => !signal.aborted && replace(trouble, failure(error)));
 }
 
 function labels(tenant, { resource, object }) {

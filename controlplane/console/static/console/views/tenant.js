@@ -9,12 +9,14 @@ import { parts } from "../lib/parts.js";
 import { address } from "../lib/router.js";
 import { account } from "../lib/state.js";
 import { number } from "../lib/units.js";
+import { within } from "../lib/waysout.js";
 import { use } from "./tenant/use.js";
 
 const NAMESPACES = { group: "", version: "v1", resource: "namespaces", namespaced: false };
 const EVERY = 2000; // milliseconds between looks at whether anything was written
 
-export default async function tenant({ tenant: name, root, signal }) {
+export default async function tenant({ tenant: name, query, root, signal }) {
+  const namespace = query.get("namespace") ?? "";
   const holds = h("div", { class: "columns" });
   const served = await resources(name); // of a tenant that is not there nothing is shown but that
   root.append(
@@ -22,10 +24,10 @@ export default async function tenant({ tenant: name, root, signal }) {
     h("p", {}, link(name, "past", "Past"), " ", link(name, "deleted", "Deleted objects")),
     use(name, signal),
     ...parts("tenant", { tenant: name, signal }),
-    h("h2", { class: "page" }, "What it holds"),
+    h("h2", { class: "page" }, namespace ? `What namespace ${namespace} holds` : "What it holds"),
     holds,
   );
-  const inventory = new Inventory(name, sections(served), holds);
+  const inventory = new Inventory(name, namespace, sections(served), holds);
   const may = await api(name).can("list", "", "namespaces");
   const seen = may.allowed ? await versionOf(name, signal) : "";
   forget(); // what was counted before that version may miss what was written until then
@@ -42,30 +44,34 @@ function link(tenant, page, title) {
 
 /** How many objects there are of each kind, shown in an element. */
 class Inventory {
-  constructor(tenant, listed, root) {
-    Object.assign(this, { tenant, listed, root });
-    this.kinds = listed.flatMap(([, kinds]) => kinds);
+  constructor(tenant, namespace, listed, root) {
+    Object.assign(this, { tenant, namespace, listed, root });
+    this.kinds = listed.flatMap(([, kinds]) => kinds).filter((kind) => !namespace || kind.namespaced);
     this.counts = new Map();
     this.lines = new Map(); // kind -> {link, shown}, of those that are shown
     this.has = (kind) => Boolean(this.counts.get(kind));
   }
 
   async count(signal) {
-    const found = await Promise.all(this.kinds.map((kind) => count(this.tenant, kind)));
+    const found = await Promise.all(
+      this.kinds.map((kind) => count(this.tenant, kind, this.namespace)),
+    );
     if (signal.aborted) return;
     this.kinds.forEach((kind, at) => this.counts.set(kind, found[at]));
     const wanted = this.kinds.filter(this.has);
     const same = wanted.length === this.lines.size && wanted.every((kind) => this.lines.has(kind));
     if (!same) this.build();
-    if (!wanted.length) replace(this.root, this.nothing());
+    if (!wanted.length) replace(this.root, await this.nothing());
     for (const kind of wanted) this.tell(this.lines.get(kind).shown, number(this.counts.get(kind)));
   }
 
-  /** There are namespaces in every tenant: who sees none may not. */
-  nothing() {
+  /** There are namespaces in every tenant, and ConfigMaps in every namespace: who sees none may not. */
+  async nothing() {
     const query = new URLSearchParams({ kind: "User", subject: account() });
     const mine = h("a", { href: `${address("t", this.tenant, "access")}?${query}` }, "What you may do");
-    return h("p", { class: "muted" }, "Nothing that you may list. ", mine);
+    const to = (namespace) => `${address("t", this.tenant)}/?${new URLSearchParams({ namespace })}`;
+    const ways = this.namespace ? null : await within(this.tenant, to);
+    return h("div", {}, h("p", { class: "muted" }, "Nothing that you may list. ", mine), ways);
   }
 
   /** Anew; the link that has the focus keeps it. */
@@ -98,7 +104,9 @@ class Inventory {
   }
 
   line(kind) {
-    const href = address("t", this.tenant, groupPart(kind), kind.resource);
+    const list = address("t", this.tenant, groupPart(kind), kind.resource);
+    const query = new URLSearchParams({ namespace: this.namespace });
+    const href = this.namespace ? `${list}?${query}` : list;
     return { link: h("a", { href, title: fullName(kind) }, kind.kind), shown: h("dd", {}) };
   }
 

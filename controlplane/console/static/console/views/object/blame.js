@@ -1,7 +1,7 @@
 // Beside each line: who gave the field its value, in which revision, and whom an apply would meet.
 
 import { blamed, conflictsOf, managersOf, managerTitle } from "../../lib/blame.js";
-import { h, replace } from "../../lib/dom.js";
+import { h, renew, replace } from "../../lib/dom.js";
 import { fieldsOfManaged } from "../../lib/managedfields.js";
 import { age } from "../../lib/time.js";
 import { Lines, shown } from "./lines.js";
@@ -18,9 +18,11 @@ export default async function blame({ subject, panel, query, page, signal }) {
 class View {
   constructor(subject, panel, page, signal) {
     Object.assign(this, { subject, panel, page, signal });
+    this.fields = []; // until they are there
+    this.of = () => null;
     this.only = ""; // the title of a manager
     this.applier = "";
-    this.bar = h("div", { class: "bar" });
+    this.bar = this.makeBar();
     this.note = h("p", { class: "muted" });
     this.code = h("div", { class: "code blame", role: "region", tabindex: "0", "aria-label": "Blame" });
     this.lines = new Lines(this.code, {
@@ -41,7 +43,7 @@ class View {
       return;
     }
     const answer = await this.asked(object.metadata.resourceVersion);
-    if (this.signal.aborted || (!this.revision && subject.object !== object)) return;
+    if (this.signal.aborted) return;
     this.fields = answer?.fields ?? fieldsOfManaged(object.metadata.managedFields ?? []);
     this.of = blamed(object, this.fields);
     this.managers = managersOf(this.fields);
@@ -52,9 +54,8 @@ class View {
   }
 
   past() {
-    return this.subject.api.get(`${this.subject.revisions}/${this.revision}`, {
-      signal: this.signal,
-    });
+    const { subject, signal } = this;
+    return subject.api.get(`${subject.revisions}/${this.revision}`, { exact: true, signal });
   }
 
   /** A RevisionBlame, or null for who may not have one. */
@@ -75,42 +76,48 @@ class View {
     return answer.complete ? "" : `Incomplete: ${answer.message}.`;
   }
 
-  drawBar() {
-    const select = h(
-      "select",
-      { id: "manager", onchange: () => ((this.only = select.value), this.lines.redraw()) },
-      h("option", { value: "" }, "all managers"),
-      this.managers.map(({ title, count }) => h("option", { value: title }, `${title} · ${count}`)),
-    );
-    select.value = this.only;
+  /** What stands above the lines; drawBar fills it, and leaves alone what somebody is typing in. */
+  makeBar() {
+    this.select = h("select", {
+      id: "manager",
+      onchange: () => ((this.only = this.select.value), this.lines.redraw()),
+    });
     const input = h("input", {
       type: "text",
       id: "applier",
       list: "appliers",
       placeholder: "field manager",
-      value: this.applier,
       oninput: () => ((this.applier = input.value.trim()), this.lines.redraw(), this.count()),
     });
-    const names = [...new Set(this.managers.map(({ manager }) => manager))];
+    this.appliers = h("datalist", { id: "appliers" });
     this.counted = h("output", { class: "muted" });
-    replace(
-      this.bar,
-      h("label", {}, "Show ", select),
+    this.legend = h("span", { class: "legend" });
+    return h(
+      "div",
+      { class: "bar" },
+      h("label", {}, "Show ", this.select),
       h("label", {}, "Conflicts of an apply by ", input),
-      h(
-        "datalist",
-        { id: "appliers" },
-        names.map((name) => h("option", { value: name })),
-      ),
+      this.appliers,
       this.counted,
       h("span", { class: "gap" }),
-      h(
-        "span",
-        { class: "legend" },
-        this.managers.slice(0, COLOURS).map((one) => this.chip(one)),
-        this.fields.some((field) => !ownerOf(field)) &&
-          h("span", { class: "manager none" }, "server: owned by nobody, as defaults are"),
-      ),
+      this.legend,
+    );
+  }
+
+  drawBar() {
+    const option = ({ title, count }) => h("option", { value: title }, `${title} · ${count}`);
+    renew(this.select, h("option", { value: "" }, "all managers"), this.managers.map(option));
+    this.select.value = this.only;
+    const names = [...new Set(this.managers.map(({ manager }) => manager))];
+    renew(
+      this.appliers,
+      names.map((name) => h("option", { value: name })),
+    );
+    renew(
+      this.legend,
+      this.managers.slice(0, COLOURS).map((one) => this.chip(one)),
+      this.fields.some((field) => !ownerOf(field)) &&
+        h("span", { class: "manager none" }, "server: owned by nobody, as defaults are"),
     );
     this.count();
   }
@@ -154,7 +161,7 @@ class View {
           {
             type: "button",
             class: "revision",
-            onclick: () => this.page.show("history", { to: field.revision }),
+            onclick: () => this.page.show("history", { to: field.revision, from: "" }),
           },
           field.revision,
         ),

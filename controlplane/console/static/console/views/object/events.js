@@ -1,9 +1,12 @@
 // The Events about the object.
 
-import { ApiError, fieldSelectorOf } from "../../lib/api.js";
-import { h, replace } from "../../lib/dom.js";
+import { ApiError, fieldSelectorOf, isPassing } from "../../lib/api.js";
+import { h, renew, replace } from "../../lib/dom.js";
 import { age } from "../../lib/time.js";
+import { number } from "../../lib/units.js";
 
+const MOST = 500; // that are listed, the last ones to be made
+const AGAIN = 3000; // milliseconds after which a server is asked again that had no time
 const EVENTS = { group: "", version: "v1", resource: "events", kind: "Event", namespaced: true };
 
 export default async function events({ subject, panel, signal }) {
@@ -16,6 +19,7 @@ export default async function events({ subject, panel, signal }) {
     return undefined;
   }
   const body = h("tbody", {});
+  const more = h("p", { class: "muted" });
   const heads = ["Type", "Reason", "Last seen", "First seen", "Count", "From", "Message"];
   panel.append(
     h(
@@ -32,9 +36,11 @@ export default async function events({ subject, panel, signal }) {
       ),
       body,
     ),
+    more,
   );
   const found = new Map();
-  const draw = () => replace(body, rowsOf([...found.values()]));
+  const draw = () => renew(body, rowsOf([...found.values()]));
+  const take = (event) => isAbout(event, subject) && found.set(event.metadata.uid, event);
   const kind = subject.resource.kind;
   const fieldSelector = fieldSelectorOf({
     "involvedObject.kind": kind,
@@ -49,26 +55,39 @@ export default async function events({ subject, panel, signal }) {
         const page = await subject.api.list(EVENTS, {
           namespace,
           fieldSelector,
-          limit: 500,
+          limit: MOST,
+          more: { sortBy: "-.metadata.creationTimestamp" },
           signal,
         });
         found.clear();
-        for (const event of page.items ?? []) found.set(event.metadata.uid, event);
+        (page.items ?? []).forEach(take);
         draw();
+        const older = page.metadata.remainingItemCount ?? 0;
+        replace(more, older > 0 && `The newest ${MOST}; there are ${number(older)} older ones.`);
         const { resourceVersion } = page.metadata;
         const options = { namespace, fieldSelector, resourceVersion, signal };
         for await (const { type, object } of subject.api.watch(EVENTS, options)) {
           if (type === "DELETED") found.delete(object.metadata.uid);
-          else found.set(object.metadata.uid, object);
+          else take(object);
           draw();
         }
       } catch (error) {
         if (signal.aborted || (error instanceof ApiError && error.code === 410)) continue;
+        if (isPassing(error)) {
+          await new Promise((resolve) => setTimeout(resolve, AGAIN));
+          continue;
+        }
         replace(body, h("tr", {}, h("td", { colspan: "7" }, error.message)));
         return;
       }
     }
   }
+}
+
+/** A kind of another group may be called the same, and its object, too. */
+function isAbout({ involvedObject: { apiVersion = "" } }, { resource }) {
+  const group = apiVersion.includes("/") ? apiVersion.split("/")[0] : "";
+  return !apiVersion || group === resource.group;
 }
 
 function rowsOf(events) {

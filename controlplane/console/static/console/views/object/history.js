@@ -1,7 +1,7 @@
 // Every version with who and why; the difference of any two; the way back.
 
 import { guarded } from "../../change/ui.js";
-import { h, replace } from "../../lib/dom.js";
+import { h, renew, replace } from "../../lib/dom.js";
 import { failure, notify } from "../../lib/dialog.js";
 import { address, remember } from "../../lib/router.js";
 import { age } from "../../lib/time.js";
@@ -66,28 +66,37 @@ class View {
     );
   }
 
-  /** Newest first; what is there already stays. */
+  /** Newest first; what is there already stays. What is compared are the last two, unless somebody,
+   *  or the address, has chosen others. */
   async load() {
     const newest = this.items[0]?.metadata.name;
+    const follows = !this.to || (this.to === newest && this.from === this.before(newest));
     const page = await revisionsOf(this.subject, { signal: this.signal });
     const known = new Set(page.items.map((item) => item.metadata.name));
     const older = this.items.filter((item) => !known.has(item.metadata.name));
     if (!older.length) this.next = page.next;
     this.items = [...page.items, ...older];
-    if (!this.to || this.to === newest) this.choose("to", this.items[0]?.metadata.name ?? "");
-    else this.choose("to", this.to);
+    if (follows) {
+      this.to = this.items[0]?.metadata.name ?? "";
+      this.from = this.before(this.to);
+    } else if (!this.from) this.from = await this.earlier(this.to);
     await this.rights();
     this.draw();
     await this.compare();
   }
 
-  choose(end, number) {
-    this[end] = number;
-    if (end === "to") this.from = this.before(number);
+  before(number) {
+    return this.found(number)?.previous ?? "";
   }
 
-  before(number) {
-    return this.items.find((one) => one.metadata.name === number)?.previous ?? "";
+  found(number) {
+    return this.items.find((one) => one.metadata.name === number);
+  }
+
+  /** As `before`, also of one that is not among those that have been loaded. */
+  async earlier(number) {
+    if (this.found(number) || this.subject.isSecret) return this.before(number);
+    return (await this.whole(number)).previous ?? "";
   }
 
   /** A choice of the reader's. What comes of it is what was done, not what would undo it: the other
@@ -118,17 +127,25 @@ class View {
   draw() {
     if (!this.items.length) {
       replace(this.body, h("tr", {}, h("td", { colspan: "10" }, "Nothing of it is retained.")));
-    } else
-      replace(
+    } else {
+      renew(
         this.body,
         this.items.map((item) => this.row(item)),
       );
+      for (const name of ["from", "to"]) this.tick(name);
+    }
     const more = () => this.more().catch((error) => this.foot.append(failure(error)));
     replace(
       this.foot,
       this.next &&
         h("button", { type: "button", class: "button", onclick: more }, "Older revisions"),
     );
+  }
+
+  /** The choice itself looks like no difference to `renew`. */
+  tick(name) {
+    const chosen = [...this.body.querySelectorAll(`input[name=${name}]`)];
+    for (const input of chosen) input.checked = input.value === this[name];
   }
 
   async more() {
@@ -145,7 +162,7 @@ class View {
         type: "radio",
         name,
         "aria-label": `${name} revision ${number}`,
-        checked: this[name] === number,
+        value: number,
         onchange: () => this.pick(name, number),
       });
     const current = this.subject.object?.metadata.resourceVersion === number;
@@ -207,7 +224,7 @@ class View {
         deleted ? null : fieldsBack(subject, { from, to, signal }),
       ]);
       if (this.from !== from || this.to !== to || signal.aborted) return undefined;
-      return replace(
+      return renew(
         this.difference,
         title,
         changesBetween(before || null, deleted ? null : after),
@@ -225,9 +242,13 @@ class View {
   }
 
   async object(number) {
+    return (await this.whole(number)).object;
+  }
+
+  whole(number) {
     const { subject, signal } = this;
     const version = `?apiVersion=${encodeURIComponent(subject.apiVersion)}`;
-    return (await subject.api.get(`${subject.revisions}/${number}${version}`, { signal })).object;
+    return subject.api.get(`${subject.revisions}/${number}${version}`, { exact: true, signal });
   }
 
   /** All of the namespace, as of a time. */

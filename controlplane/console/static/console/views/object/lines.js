@@ -1,6 +1,6 @@
 // Lines of YAML on the page: numbers, colours, folding, and a gutter where a tab wants one.
 
-import { h, replace } from "../../lib/dom.js";
+import { h, renew } from "../../lib/dom.js";
 import { lineText, manifest } from "../../lib/manifest.js";
 
 const MOST = 4000; // lines that are drawn at once
@@ -11,6 +11,7 @@ const MOST = 4000; // lines that are drawn at once
 export class Lines {
   constructor(root, options = {}) {
     Object.assign(this, { root, options });
+    this.lines = [];
     this.folded = new Set(); // paths
     this.most = MOST;
     this.before = null;
@@ -36,7 +37,7 @@ export class Lines {
       at = folded ? line.end : at + 1;
     }
     const left = this.lines.length - at;
-    replace(this.root, this.options.heads?.(), rows, left > 0 && this.rest(left));
+    renew(this.root, this.options.heads?.(), rows, left > 0 && this.rest(left));
   }
 
   rest(left) {
@@ -56,7 +57,7 @@ export class Lines {
       { class: classes.filter(Boolean).join(" "), "data-line": String(at + 1) },
       gutter?.(line, at, this.lines),
       h("span", { class: "number" }, String(at + 1)),
-      isFoldable(line, at) ? this.toggle(line, folded) : h("span", { class: "fold" }),
+      isFoldable(line, at) ? this.toggle(at, folded) : h("span", { class: "fold" }),
       h(
         "code",
         {},
@@ -69,9 +70,9 @@ export class Lines {
     );
   }
 
-  toggle(line, folded) {
-    const name = nameOf(line);
+  toggle(at, folded) {
     const flip = () => {
+      const name = nameOf(this.lines[at]); // of now: the button may be older than the lines
       if (!this.folded.delete(name)) this.folded.add(name);
       this.redraw();
     };

@@ -15,9 +15,11 @@ const DEPTH = 8; // of owners: references may go in a circle
 
 export default async function owners({ subject, panel, signal }) {
   const parts = ["tree", "out", "in"].map(() => h("section", {}));
+  const drawn = []; // what stood in each at first: branches that were opened since stay open
   const draw = async () => {
     const { object } = subject;
     if (!object) {
+      drawn[0] = null;
       replace(parts[0], h("p", { class: "muted" }, "There is no such object now."));
       return;
     }
@@ -28,13 +30,16 @@ export default async function owners({ subject, panel, signal }) {
       inward(subject, object, signal),
     ];
     const show = (nodes, at) => {
-      if (subject.object === object) replace(parts[at], h("h2", {}, titles[at]), nodes);
+      const made = h("section", {}, h("h2", {}, titles[at]), nodes);
+      if (drawn[at]?.isEqualNode(made)) return;
+      drawn[at] = made.cloneNode(true);
+      replace(parts[at], ...made.childNodes);
     };
     await Promise.all(asked.map(async (nodes, at) => show(await nodes, at)));
   };
   panel.append(h("div", { class: "relations" }, parts));
   await draw();
-  return () => draw().catch((error) => panel.append(failure(error)));
+  return draw;
 }
 
 // --- owners and dependents ------------------------------------------------------------------------

@@ -20,7 +20,7 @@ export async function restore(subject, revision, how) {
     preconditions: preconditionsOf(subject),
   };
   const ask = (options) =>
-    subject.api.send("POST", path, body, { fieldManager: MANAGER, ...options });
+    subject.api.send("POST", path, body, { fieldManager: MANAGER, exact: true, ...options });
   try {
     const outcome = await ask({ dryRun: true });
     if (outcome.unchanged) return outcome;

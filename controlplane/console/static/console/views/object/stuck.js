@@ -1,5 +1,6 @@
 // Why an object that is being deleted is still there, and what takes it away.
 
+import { stringify } from "../../change/exact.js";
 import { guarded } from "../../change/ui.js";
 import { copier } from "../../lib/clipboard.js";
 import { h, replace } from "../../lib/dom.js";
@@ -37,12 +38,11 @@ export default async function stuck({ subject, panel, signal }) {
       [holds, drawn[0]],
       [blocks, drawn[1]],
     ]) {
-      const made = await nodes;
-      if (subject.object === object) replace(part, made); // else a newer one is being drawn
+      replace(part, await nodes);
     }
   };
   await draw();
-  return () => draw().catch((error) => !signal.aborted && panel.append(failure(error)));
+  return draw;
 }
 
 // --- finalizers -----------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ async function free(subject, finalizer) {
   if (finalizer.path[0] === "spec") {
     const kept = object.spec.finalizers.filter((name) => name !== finalizer.name);
     const body = { ...object, spec: { ...object.spec, finalizers: kept } };
-    await subject.api.send("PUT", `${subject.path}/finalize`, body, options);
+    await subject.api.send("PUT", `${subject.path}/finalize`, stringify(body), options);
   } else {
     const contentType = "application/json-patch+json";
     await subject.api.send("PATCH", subject.path, removal(object, finalizer), {

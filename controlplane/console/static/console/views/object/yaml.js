@@ -18,7 +18,7 @@ export default async function yaml({ subject, panel, query, page, signal }) {
   const draw = (fresh) => object() && lines.draw(shown(object(), { managed }), { fresh });
 
   const load = async () => {
-    past = await subject.api.get(`${subject.revisions}/${number}`, { signal });
+    past = await subject.api.get(`${subject.revisions}/${number}`, { exact: true, signal });
     replace(note, banner(page, past));
     draw();
   };

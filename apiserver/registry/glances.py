@@ -1,0 +1,64 @@
+"""What is known of a cached object without decoding it: its key, its labels, and what its text has
+in its first bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import orjson
+
+from apiserver.storage.interface import key_order
+from apiserver.watch.entry import Entry
+
+Glance = Callable[[Sequence[Entry]], list[str | None]]
+"""What each is ordered by for one JSONPath, None where it leads to no value."""
+
+_LABEL = re.compile(r"\.metadata\.labels\.((?:[^\s.,\[\]$@{}\\*]|\\.)+)")
+_CREATED = re.compile(
+    rb'\{"kind":"[^"\\]*","apiVersion":"[^"\\]*","metadata":\{'
+    rb'(?:"(?:resourceVersion|name|generateName|namespace|selfLink|uid)":"[^"\\]*",'
+    rb'|"generation":\d+,)*"creationTimestamp":"([^"\\]*)"'
+)
+"""A stored object from its first byte on: kind, apiVersion and metadata (`Registry.encode`)."""
+
+
+def glance_at(path: str) -> Glance | None:
+    """None where the path leads to what has to be decoded."""
+    if path in _KNOWN:
+        return _KNOWN[path]
+    label = _LABEL.fullmatch(path)
+    if label is None:
+        return None
+    name = label[1].replace("\\", "")
+    return lambda entries: [entry.labels.get(name) for entry in entries]
+
+
+def _names(entries: Sequence[Entry]) -> list[str | None]:
+    return [entry.name for entry in entries]
+
+
+def _namespaces(entries: Sequence[Entry]) -> list[str | None]:
+    """As in lists that are not sorted."""
+    places = {entry.namespace for entry in entries}
+    ordered = {place: key_order(place, "")[0] if place else None for place in places}
+    return [ordered[entry.namespace] for entry in entries]
+
+
+def _created(entries: Sequence[Entry]) -> list[str | None]:
+    return [_created_at(entry.json) for entry in entries]
+
+
+def _created_at(json: bytes) -> str | None:
+    found = _CREATED.match(json)
+    if found is not None:
+        return found[1].decode()
+    created: str | None = orjson.loads(json)["metadata"].get("creationTimestamp")
+    return created
+
+
+_KNOWN: dict[str, Glance] = {
+    ".metadata.name": _names,
+    ".metadata.namespace": _namespaces,
+    ".metadata.creationTimestamp": _created,
+}
