@@ -10,7 +10,7 @@ from django.contrib.admin import site
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import path, re_path
+from django.urls import path, re_path, reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
@@ -39,8 +39,10 @@ POLICY = "; ".join(
 @ensure_csrf_cookie
 def shell(request: HttpRequest, **_: Any) -> HttpResponse:
     account = cast(User, request.user)
-    whose = {"account": account.get_username(), "account_id": accounts.api_uid(account)}
-    response = render(request, "console/shell.html", whose)
+    about = {"account": account.get_username(), "account_id": accounts.api_uid(account)}
+    if account.has_perm("auth.change_user"):
+        about["accounts"] = reverse("admin:auth_user_changelist")
+    response = render(request, "console/shell.html", about)
     response["Content-Security-Policy"] = POLICY
     return response
 

@@ -142,3 +142,9 @@ class UserAdmin(AllowedLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[mi
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
     filter_horizontal = ()  # Django's two lists side by side name what has no role for readers
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        """Whoever is added here may log in: there is nothing else that an account is for, and
+        without a role it sees nothing."""
+        obj.is_staff = obj.is_staff or not change
+        super().save_model(request, obj, form, change)

@@ -28,6 +28,15 @@ def press(console: Console, text: str) -> None:
     console.until(lambda: [b for b in console.all("main button") if b.text == text])[0].click()
 
 
+def older(console: Console) -> str:
+    """Up to when entries are shown, once they are older than those that were."""
+    is_it = lambda b: b.text == "Older entries"  # noqa: E731
+    button = console.until(lambda: [b for b in console.all("main button") if is_it(b)])[0]
+    button.click()
+    console.until(lambda: button not in console.all("main button"))
+    return str(console.one("[name=until]").get_attribute("value"))
+
+
 def test_tenants_show_their_use_and_quotas_can_be_changed(console: Console) -> None:
     console.open("/tenants")
     console.see("demo")
@@ -77,6 +86,7 @@ def test_a_token_is_shown_once_and_revoked(console: Console) -> None:
     listed = console.one("section[aria-label=Tokens] tbody").text
     assert re.search(r"for the build .* \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", listed)
     console.one("main .button.danger").click()
+    assert "of operator (for the build) stops" in console.one("dialog").text
     console.one("dialog button[type=submit]").click()
     console.see("revoked")
     assert "pp_" not in console.text()
@@ -105,11 +115,9 @@ def test_audit_and_system(console: Console) -> None:
     console.see("configmaps/shop/seen-in-audit")
     _picture(console, "audit")
     console.open("/audit?show=all")
-    press(console, "Older entries")
-    console.until(lambda: "until=" in console.browser.current_url)
-    before = console.one("[name=until]").get_attribute("value")
-    press(console, "Older entries")
-    console.until(lambda: str(console.one("[name=until]").get_attribute("value")) < str(before))
+    before = older(console)
+    assert "until=" in console.browser.current_url
+    assert older(console) < before
     console.open("/system")
     console.see("Settings in force")
     (worker,) = console.all("[aria-label=Workers] tbody tr")

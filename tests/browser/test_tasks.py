@@ -144,7 +144,7 @@ def refusals(mouse: Mouse) -> None:
 
 def readers(mouse: Mouse) -> None:
     mouse.find("secret database-login", "database-login")
-    mouse.on("Who may?")
+    mouse.on("Who has access?")
     mouse.console.see("Who may get secrets")
 
 
@@ -174,8 +174,7 @@ def scale(mouse: Mouse) -> None:
 def revoke(mouse: Mouse) -> None:
     made = mouse.console.installation.manage("token", "create", "tasks-robot", "--tenant", "acme")
     assert made.returncode == 0, made.stderr
-    mouse.on("Tenants")
-    mouse.on("acme", "main")
+    mouse.on("Quotas, tokens, settings")
     mouse.console.see("tasks-robot")
     row = "//tr[contains(., 'tasks-robot')]"
     mouse.console.browser.find_element(By.XPATH, f"{row}//button[text()='Revoke']").click()

@@ -41,7 +41,8 @@ _SPAN = timedelta(days=1)
 @asked("GET", role=VIEWERS)
 def found(account: User, request: HttpRequest) -> Answer:
     """Entries by ``tenant``, ``user``, ``verb``, ``group``, ``resource``, ``namespace``, ``name``,
-    ``code`` (403, or 4xx) and ``auditID``, between ``since`` and ``until`` (RFC 3339; else the last
+    ``code`` (403, or 4xx), ``message`` (a part of what was answered where something was refused or
+    failed) and ``auditID``, between ``since`` and ``until`` (RFC 3339; else the last
     day); ``show=all``: also what `by_people` leaves out."""
     limit = number_of(request, "limit", 100, _MOST)
     entries = _narrowed(request)
@@ -144,6 +145,9 @@ def _narrowed(request: HttpRequest) -> QuerySet[AuditEntry]:
         rows = rows.filter(name=name.replace("\0", ""))
     if audit_id := asked_for.get("auditID"):
         rows = rows.alias(audit_id=_text("data__auditID")).filter(audit_id=audit_id)
+    if message := asked_for.get("message"):
+        said = rows.filter(code__gte=400).alias(said=_text("data__responseStatus__message"))
+        rows = said.filter(said__icontains=message.replace("\0", ""))
     return rows.filter(_codes(asked_for.get("code", "")))
 
 

@@ -94,7 +94,9 @@ def made(namespace: str, at: datetime, row: Row) -> AuditEntry:
     part = {"subresource": more["part"]} if "part" in more else {}
     reference = {"objectRef": {"resource": resource, **part}} if resource else {}
     uri = more.get("uri", "/api/v1/x")
-    known = {"auditID": more["audit_id"]} if "audit_id" in more else {}
+    known: dict[str, Any] = {"auditID": more["audit_id"]} if "audit_id" in more else {}
+    if "message" in more:
+        known["responseStatus"] = {"code": code, "message": more["message"]}
     return AuditEntry.objects.create(
         id=uuid4(),
         tenant_id=Tenant.objects.get(name="pages-owned").pk,
@@ -164,6 +166,20 @@ def test_entries_of_one_request_are_found_by_its_audit_id(ask: Ask, namespace: s
     assert found(ask, f"namespace={namespace}&auditID={namespace}")[0] == own[::-1]
     assert found(ask, f"auditID={namespace}&show=all")[0] == own[::-1]
     assert found(ask, f"auditID={namespace}0")[0] == []
+
+
+def test_refusals_are_found_by_a_part_of_what_was_answered(ask: Ask, namespace: str) -> None:
+    """Not what was done, whatever was answered to that."""
+    said = {"message": "ValidatingAdmissionPolicy '50%_off' with binding 'b' denied request: no"}
+    now = datetime.now(UTC)
+    with django_everywhere():
+        refused = str(made(namespace, now, ("eve", "create", MAPS, 422, 0, said)).pk)
+        made(namespace, now, ("eve", "create", MAPS, 403, 0, {"message": "no such right"}))
+        made(namespace, now, ("eve", "create", MAPS, 403, 0, {}))
+        made(namespace, now, ("eve", "create", MAPS, 201, 1, said))
+    for part in "%2750%25_off%27 with binding", "DENIED", "50%25_":
+        assert found(ask, f"namespace={namespace}&message={part}")[0] == [refused]
+    assert found(ask, f"namespace={namespace}&message=5%25off")[0] == []
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ class Form {
     try {
       const at = { namespace: wanted.namespace };
       const { warnings } = await send(this.tenant, KINDS[body.kind], at, request, { dryRun, manager: manager() });
-      warnings.forEach((text) => notify(text));
+      warnings.forEach((text) => notify(text, { warning: true }));
       if (dryRun) return replace(this.said, h("p", { class: "good" }, `${body.kind} ${wanted.name} would be created.`));
       const place = wanted.namespace ? `namespace ${wanted.namespace} of` : "the whole of";
       notify(`${wanted.subject.name} has ${wanted.role} in ${place} tenant ${this.tenant}.`);

@@ -39,7 +39,7 @@ function links(tenant, resource, object) {
   const { namespace = "", name } = object.metadata;
   const what = `${resource.resource}${resource.group ? `.${resource.group}` : ""}`;
   const about = { verb: "get", what, name, ...(namespace ? { namespace } : {}) };
-  const who = h("a", { class: "button", href: accessPage(tenant, about), title: "Who may read or change this" }, "Who may?");
+  const who = h("a", { class: "button", href: accessPage(tenant, about), title: "Who may read or change this" }, "Who has access?");
   if (groupPart(resource) === "core" && resource.resource === "serviceaccounts") {
     return [who, button(tenant, { kind: "ServiceAccount", name, namespace }, "What may it do?")];
   }

@@ -67,7 +67,11 @@ function newButton(tenant, resource, namespace) {
   if (!resource.verbs.includes("create") || isReport(resource)) return null;
   const place = h("span", { class: "change-bar" });
   right({ tenant, resource, namespace }, { verb: "create" }).then(async (answer) => {
-    if (!answer.allowed) return;
+    if (!answer.allowed) {
+      await styled();
+      replace(place, guarded(tenant, `New ${resource.kind}`, answer, {}));
+      return;
+    }
     const query = namespace ? `?${new URLSearchParams({ namespace })}` : "";
     const href = `${address("t", tenant, groupPart(resource), resource.resource, "new")}${query}`;
     await styled();

@@ -156,7 +156,7 @@ export class Workbench {
       const { answer, warnings } = await this.task.store(this.reviewed);
       this.isStored = true;
       rememberManager(this.name.value);
-      warnings.forEach((text) => notify(text));
+      warnings.forEach((text) => notify(text, { warning: true }));
       notify(`${answer.kind} ${answer.metadata.name} is stored`);
       go(this.stored(answer));
     } catch (error) {

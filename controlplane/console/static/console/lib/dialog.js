@@ -88,14 +88,15 @@ export function toType(name) {
   return h("span", {}, "Type ", h("code", {}, name), " to confirm");
 }
 
-/** A notice that goes by itself; errors stay until they are read. Gives back its element. */
-export function notify(message, { error = false } = {}) {
+/** A notice that goes by itself; errors stay until they are read. warning: what was done was done,
+ *  and the server has something to say against it. Gives back its element. */
+export function notify(message, { error = false, warning = false } = {}) {
   let area = document.querySelector(".notices");
   if (!area) document.body.append((area = h("div", { class: "notices", "aria-live": "polite" })));
   const notice = h(
     "div",
-    { class: `notice ${error ? "error" : ""}`, role: error ? "alert" : "status" },
-    h("span", {}, message),
+    { class: `notice ${error ? "error" : warning ? "warning" : ""}`, role: error ? "alert" : "status" },
+    h("span", {}, warning ? `Warning: ${message}` : message),
     h("button", { class: "icon", "aria-label": "Dismiss", onclick: () => notice.remove() }, "×"),
   );
   area.append(notice);
@@ -109,17 +110,24 @@ export function failure(error) {
   return h(
     "div",
     { class: "failure", role: "alert" },
-    h("p", {}, error.message),
+    h("p", {}, beforeThem(error.message, causes)),
     causes.length > 1 || (causes.length && !error.message.includes(causes[0].message))
       ? h(
           "ul",
           {},
           causes.map((cause) =>
-            h("li", {}, cause.field ? h("code", {}, cause.field) : null, " ", cause.message),
+            h("li", {}, cause.field && cause.field !== "<nil>" ? h("code", {}, cause.field) : null, " ", cause.message),
           ),
         )
       : null,
   );
+}
+
+/** A message without the causes that stand below it anyway: 'x is invalid: [a, b]' has them all. */
+function beforeThem(message, causes) {
+  const at = message.indexOf(": [");
+  const all = causes.length > 1 && at > 0 && causes.every((cause) => message.includes(cause.message, at));
+  return all ? message.slice(0, at + 1) : message;
 }
 
 /** A menu below a button. items() gives, or promises: {label, run, disabled: why not ("" for may),

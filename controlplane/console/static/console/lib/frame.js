@@ -7,7 +7,7 @@ import { drawer } from "./drawer.js";
 import { namespaces } from "./namespaces.js";
 import { awaySince } from "./outage.js";
 import { address, go, NOWHERE, pathOf, whenShown } from "./router.js";
-import { account, keep, lastTenant, recall } from "./state.js";
+import { account, accountsPage, keep, lastTenant, recall } from "./state.js";
 import { tenants } from "./tenants.js";
 import { age } from "./time.js";
 import { Tree } from "./tree.js";
@@ -40,6 +40,7 @@ export function build(find) {
     onchange: (e) => (e.target.value === OTHER ? another(frame, e.target) : toNamespace(frame, e.target)),
   });
   const tree = new Tree();
+  addEventListener("console:counted", () => tree.recount());
   const own = h("nav", { class: "places", "aria-label": "Of the tenant" });
   const places = h("nav", { class: "places", "aria-label": "Installation" });
   const skip = (event) => (event.preventDefault(), main.focus()); // and shows no view anew
@@ -63,10 +64,11 @@ export function build(find) {
 }
 
 function shown(frame, { tenant: named, params, query, path, known }, parts) {
-  const tenant = named || query.get("tenant") || lastTenant();
+  const meant = named || settingsOf(named, params);
+  const tenant = meant || query.get("tenant") || lastTenant();
   if ((params.resource && !params.name) || query.has("namespace"))
     setNamespace(frame, query.get("namespace") ?? "");
-  if (named) keep("tenant", tenant);
+  if (meant) keep("tenant", tenant);
   if (tenant !== frame.tenant) fillTenants(parts.tenant, tenant);
   fillNamespaces(frame, parts.namespace, tenant);
   frame.tenant = tenant;
@@ -225,11 +227,13 @@ function person() {
     form.submit();
   };
   addEventListener("console:logout", logout);
+  const accounts = accountsPage();
   return menu(
     account(),
     () => [
       { label: "My tokens and sessions", run: () => go("/me") },
       { label: "Keyboard", run: () => dispatchEvent(new CustomEvent("console:help")) },
+      ...(accounts ? [{ label: "Accounts of the console", run: () => location.assign(accounts) }] : []),
       { label: "Tables of the database", run: () => location.assign("/admin/") },
       null,
       { label: "Log out", run: logout },
@@ -251,8 +255,7 @@ function crumbs(tenant, params, path, title) {
   }
   if (params.namespace && params.namespace !== "-") parts.push([params.namespace, null]);
   if (params.name) parts.push([params.name, null]);
-  const settings = !tenant && params.name; // a tenant's, which is no tenant's own page
-  if (settings) parts.unshift(["Tenants", address("tenants")]);
+  if (settingsOf(tenant, params)) parts.unshift(["Tenants", address("tenants")]);
   const place = tenant && !params.resource ? placeOf(TENANT_PLACES, path, 3) : null;
   if (place) parts.push([place, null]);
   if (!parts.length) parts.push([title, null]);
@@ -262,9 +265,14 @@ function crumbs(tenant, params, path, title) {
   ]);
 }
 
+/** The tenant whose settings are shown, which is no tenant's own page; "" elsewhere. */
+function settingsOf(tenant, params) {
+  return (!tenant && params.name) || "";
+}
+
 /** What is shown of a tenant, or of the installation: "Edit web", "Settings of acme". */
 function titleOf(tenant, params, path) {
-  if (!tenant && params.name) return `Settings of ${params.name}`;
+  if (settingsOf(tenant, params)) return `Settings of ${params.name}`;
   if (params.name) return /\/edit\/?$/.test(path) ? `Edit ${params.name}` : params.name;
   if (/\/new\/?$/.test(path)) return `New ${params.resource ?? "object"}`;
   if (params.resource) return params.resource;

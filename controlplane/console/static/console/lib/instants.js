@@ -4,12 +4,13 @@ const UNITS = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800, y: 365 * 86_400 }; 
 const CLOCK = /^([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?$/;
 const DAY = /^(?:(today|yesterday)|(\d{4})-(\d\d)-(\d\d))(?:[ T]+(\d.*))?$/i;
 const ZONE = /^(.+?)\s*(?:Z|UTC|GMT)\s*([+-]\d+(?:\.\d+)?)?$/i;
-const AGO = /^(?:\d+(?:\.\d+)?[smhdwy])+$/;
+const UNIT = "(?:s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:ours?)?|d(?:ays?)?|w(?:eeks?)?|y(?:ears?)?)";
+const AGO = new RegExp(`^(?:\\d+(?:\\.\\d+)?${UNIT})+$`);
 
-export const EXAMPLES = "14:05, yesterday, 2h, 2026-01-31 14:05 or 2026-01-31T14:05:00Z";
+export const EXAMPLES = "14:05, yesterday, 2h, 10 minutes ago, 2026-01-31 14:05 or 2026-01-31T14:05:00Z";
 
 /** The time that a text means, as the API takes it (RFC 3339); null for what means none. now: a Date.
- *  "2h" and "5m3s" are so long ago; a clock alone is the last time that it showed that. */
+ *  "2h", "5m3s" and "10 minutes" are so long ago; a clock alone is the last time that it showed that. */
 export function instantOf(text, now = new Date()) {
   const typed = text.trim();
   if (isExact(typed)) return typed; // to the microsecond, which a Date has not

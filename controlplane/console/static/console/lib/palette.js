@@ -6,12 +6,15 @@ import { h, replace } from "./dom.js";
 import { fullName, isListable } from "./kinds.js";
 import { go, pathOf } from "./router.js";
 import { everywhereWith, isServed, objectsWith, splitAt } from "./search.js";
-import { lastTenant, recall } from "./state.js";
+import { accountsPage, lastTenant, recall } from "./state.js";
 import { tenants } from "./tenants.js";
 
 const MOST = 40;
 const FEW = 15; // objects of each sort
 const PAUSE = 150; // milliseconds without a key before the server is asked
+const CUT = "There are more than these: type more to narrow it.";
+const NONE = { items: [], more: false }; // where nothing can be asked
+const LABEL = /^[\w./-]+=[\w.-]+$/;
 const WORDS_ONLY = "only the beginnings of words count, of names, labels, annotations and values";
 const ACTIONS = [
   ["Overview: near a quota, stuck deletions, newest changes", "/"],
@@ -50,7 +53,7 @@ export function palette() {
     "aria-expanded": "true",
     "aria-controls": "found",
     "aria-label": "Find or do",
-    placeholder: `Kind, object, tenant or action — in ${tenant}: “deploy”, “cm web”, “tenants”`,
+    placeholder: `Kind, object, label or action — in ${tenant}: “deploy”, “cm web”, “app=web”`,
     autocomplete: "off",
     spellcheck: "false",
     oninput: () => update(),
@@ -78,7 +81,7 @@ export function palette() {
         onclick: () => choose(entry),
         onmousemove: () => at !== state.at && ((state.at = at), draw()),
       },
-      h("span", { class: "what" }, entry.what),
+      h("span", { class: "what", title: entry.what }, entry.what),
       h("span", { class: "name" }, entry.name),
       h("span", { class: "where" }, entry.where),
       entry.found ? h("span", { class: "found" }, marked(entry.found, entry.text)) : null,
@@ -97,7 +100,7 @@ export function palette() {
         0,
       );
       draw();
-      replace(none);
+      replace(none, entries.more || entries.length > MOST ? CUT : null);
       input.setAttribute("aria-activedescendant", entries.length ? `found-${state.at}` : "");
     }
     if (asked === state.asked && !state.entries.length) replace(none, nothing(word));
@@ -129,7 +132,7 @@ async function* found(tenant, text) {
   const known = await resources(tenant).catch(() => []);
   const listable = known.filter(isListable);
   const kinds = rest.length ? [] : matching(listable, first, tenant);
-  const near = [...making(listable, text, tenant), ...kinds, ...actions(tenant, text)];
+  const near = [...labelled(tenant, text), ...making(listable, text, tenant), ...kinds, ...actions(tenant, text)];
   yield near;
   const { names } = await tenants().catch(() => ({ names: [] }));
   near.push(...tenantsLike(names, text));
@@ -149,26 +152,36 @@ async function* found(tenant, text) {
   }
   await new Promise((resolve) => setTimeout(resolve, PAUSE));
   yield near; // whoever types on asks no more of this
-  for await (const objects of searched(tenant, kind, wanted)) yield among(objects);
+  for await (const objects of searched(tenant, kind, wanted)) {
+    yield Object.assign(among(objects), { more: objects.more });
+  }
 }
 
-/** Objects by their names, then also by the rest of them, then also those of other tenants. */
+/** Objects by their names, then also by the rest of them, then also those of other tenants; `more`
+ *  where not all of them are there. */
 async function* searched(tenant, kind, text) {
   const spec = { limit: FEW, ...(kind ? { kinds: [fullName(kind)] } : {}) };
   const seen = new Map();
-  const add = (items) => {
-    for (const item of items) {
+  const add = (...answers) => {
+    for (const item of answers.flatMap(({ items }) => items)) {
       const entry = entryOf(item, tenant, text);
       if (!seen.has(entry.to)) seen.set(entry.to, entry);
     }
-    return [...seen.values()];
+    return Object.assign([...seen.values()], { more: answers.some(({ more }) => more) });
   };
-  yield add(await objectsWith(tenant, text, { ...spec, in: ["names"] }).catch(() => []));
+  yield add(await objectsWith(tenant, text, { ...spec, in: ["names"] }).catch(() => NONE));
   const [here, everywhere] = await Promise.all([
-    objectsWith(tenant, text, spec).catch(() => []),
-    everywhereWith(text, spec).catch(() => []),
+    objectsWith(tenant, text, spec).catch(() => NONE),
+    everywhereWith(text, spec).catch(() => NONE),
   ]);
-  yield add([...here, ...everywhere]);
+  yield add(here, everywhere);
+}
+
+/** A label: all that have it, of every kind. */
+function labelled(tenant, text) {
+  if (!LABEL.test(text)) return [];
+  const to = `${pathOf("t", tenant, "past")}?${new URLSearchParams({ labels: text, namespace: "" })}`;
+  return [{ what: "label", name: `All that have ${text}, of every kind`, where: tenant, to }];
 }
 
 function nothing(word) {
@@ -249,11 +262,13 @@ export function score(resource, text) {
 
 function actions(tenant, text) {
   const word = text.toLowerCase();
+  const accounts = accountsPage();
+  const manage = accounts ? [["Accounts of the console: who may log in, roles", () => location.assign(accounts)]] : [];
   const here = OF_TENANT.map(([name, place]) => [name, pathOf("t", tenant, place)]);
   const fits = ([name]) => name.toLowerCase().includes(word);
   return [
     ...[...here, ...ACTIONS].filter(fits).map(([name, to]) => ({ what: "go to", name, where: "", to })),
-    ...DEEDS.filter(fits).map(([name, run]) => ({ what: "do", name, where: "", to: name, run })),
+    ...[...manage, ...DEEDS].filter(fits).map(([name, run]) => ({ what: "do", name, where: "", to: name, run })),
   ];
 }
 

@@ -10,13 +10,13 @@ const HEIGHT = 160; // pixels
 const THEMED = "console:themed";
 
 /** A panel with a chart, which is drawn once it is in the page. minutes: rows of [begin in seconds,
- *  writes, refused, failed]. */
-export function rates(minutes) {
+ *  writes, refused, failed]; below: nodes that stand under it. */
+export function rates(minutes, below = null) {
   const chart = h("div", { class: "chart" });
   const total = (column) => minutes.reduce((sum, row) => sum + row[column], 0);
   const title = `Last hour: ${many(total(1), "write")}, ${total(2)} refused, ${total(3)} failed`;
   requestAnimationFrame(() => draw(chart, minutes));
-  return panel(title, chart);
+  return panel(title, chart, below);
 }
 
 /** Minutes in which nothing happened are no rows of the answer. */

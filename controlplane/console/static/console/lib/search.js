@@ -10,20 +10,21 @@ export function isServed(resources) {
   return resources.some((one) => one.group === GROUP);
 }
 
-/** Items of an ObjectSearch in a tenant: {apiVersion, kind, resource, namespace, name, uid,
- *  matches: [{in, path, excerpt}]}. spec: beside the text. */
+/** What an ObjectSearch finds in a tenant: items, {apiVersion, kind, resource, namespace, name, uid,
+ *  matches: [{in, path, excerpt}]}, and whether there are more. spec: beside the text. */
 export async function objectsWith(tenant, text, spec = {}) {
-  return (await ask(api(tenant), { text, ...spec })).items ?? [];
+  return ask(api(tenant), { text, ...spec });
 }
 
 /** The same in all tenants, each item with its `tenant`. */
 export async function everywhereWith(text, spec = {}) {
-  return (await ask(api(), { text, tenants: ["*"], ...spec })).items ?? [];
+  return ask(api(), { text, tenants: ["*"], ...spec });
 }
 
 async function ask(tenant, spec) {
   const review = { apiVersion: `${GROUP}/v1`, kind: "ObjectSearch", spec };
-  return (await tenant.send("POST", PATH, review)).status;
+  const { items = [], continue: next } = (await tenant.send("POST", PATH, review)).status;
+  return { items, more: Boolean(next) };
 }
 
 /** An excerpt in three: before what was looked for, that itself, and after it. As the server finds

@@ -44,6 +44,11 @@ export function accountId() {
   return document.querySelector("meta[name=account-id]")?.content ?? "";
 }
 
+/** Where the accounts are managed; "" for whoever may not. */
+export function accountsPage() {
+  return document.querySelector("meta[name=accounts]")?.content ?? "";
+}
+
 /** The tenant of the address, else the one last looked at. */
 export function lastTenant() {
   return recall("tenant", "default");

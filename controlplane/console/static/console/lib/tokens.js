@@ -1,5 +1,6 @@
 // Tokens: listed, made, revoked. A secret is shown once, in the dialog that follows.
 
+import { copier } from "./clipboard.js";
 import { button, field, table } from "./plain.js";
 import { confirm, failure, notify, open } from "./dialog.js";
 import { h, replace } from "./dom.js";
@@ -40,7 +41,8 @@ function columns(changed) {
 }
 
 async function revoke(row, changed) {
-  const text = `Token ${row.id} of ${row.user} stops working within two seconds.`;
+  const named = row.description ? ` (${row.description})` : "";
+  const text = `Token ${row.id} of ${row.user}${named} stops working within two seconds.`;
   if (!(await confirm({ title: "Revoke token", text, action: "Revoke", danger: true }))) return;
   try {
     await tell("DELETE", `/tokens/${row.id}`);
@@ -73,7 +75,7 @@ export async function makeToken(given, { others = false } = {}) {
       "form",
       { onsubmit: submit },
       place,
-      others ? [field("User (empty: yourself)", "user"), field("Groups, for another user", "groups")] : null,
+      others ? [field("User (empty: yourself)", "user"), field("Groups, for another user", "groups", { placeholder: "dev, qa" })] : null,
       field("Days", "days", { type: "number", min: "1", max: "366", value: "30", required: true }),
       field("Description", "description", { maxlength: "200" }),
       said,
@@ -105,22 +107,13 @@ function shown(made, close) {
   const secret = made.kubeconfig ?? made.token;
   const where = made.tenant ? `tenant ${made.tenant}` : "all tenants";
   const until = made.expires ? `until ${exact(Date.parse(made.expires))}` : "without an end";
-  const copy = async (event) => {
-    const { target } = event;
-    try {
-      await navigator.clipboard.writeText(secret);
-      target.textContent = "Copied";
-    } catch (error) {
-      notify(error.message, { error: true }); // the browser does not let pages write there
-    }
-  };
   return [
     h("p", {}, `Token ${made.id} of ${made.user} is good in ${where}, ${until}. It is shown once:`),
     h("pre", { class: "panel", id: "secret" }, secret),
     h(
       "footer",
       {},
-      button("Copy", copy),
+      copier(secret, made.kubeconfig ? "the kubeconfig" : "the token"),
       made.kubeconfig ? button("Download", () => save(name, made.kubeconfig, "application/yaml")) : null,
       button("Done", close, { class: "button primary" }),
     ),

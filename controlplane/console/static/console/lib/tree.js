@@ -1,6 +1,6 @@
 // The kinds of a tenant at the side, with how many objects there are of each.
 
-import { count } from "./counts.js";
+import { count, forget } from "./counts.js";
 import { groupPart } from "./discovery.js";
 import { h, replace } from "./dom.js";
 import { fullName, sections } from "./kinds.js";
@@ -8,6 +8,7 @@ import { address } from "./router.js";
 import { keep, recall } from "./state.js";
 import { number, short } from "./units.js";
 
+const SOON = 1000; // milliseconds until what has changed is counted, and between two counts at least
 const OPEN = ["Workloads", "Configuration", "Network"];
 
 export class Tree {
@@ -21,6 +22,8 @@ export class Tree {
     this.list = h("nav", { class: "kinds", "aria-label": "Kinds" });
     this.element = h("div", { class: "tree" }, this.filter, this.list);
     this.opened = new Set(recall("sections", OPEN));
+    this.counters = new Set(); // each counts one line of those that are shown
+    this.waiting = false;
     this.state = { tenant: "", resources: [], namespace: "", chosen: "" };
   }
 
@@ -32,11 +35,24 @@ export class Tree {
 
   clear() {
     replace(this.list);
+    this.counters.clear();
+  }
+
+  /** Something was made or deleted: counts anew, without moving anything. */
+  recount() {
+    if (this.waiting) return;
+    this.waiting = true;
+    setTimeout(() => {
+      this.waiting = false;
+      forget();
+      for (const counter of this.counters) counter();
+    }, SOON);
   }
 
   draw() {
     const { resources, chosen } = this.state;
     const word = this.filter.value.trim().toLowerCase();
+    this.counters.clear();
     const fits = (one) =>
       !word ||
       [fullName(one), one.kind, ...one.shortNames].some((n) => n.toLowerCase().includes(word));
@@ -84,11 +100,14 @@ export class Tree {
       h("span", {}, resource.kind),
       shown,
     );
-    count(tenant, resource, namespace).then((found) => {
+    const counter = async () => {
+      const found = await count(tenant, resource, namespace);
       shown.textContent = found === null ? "" : short(found);
       if (found !== null) shown.title = number(found);
       link.classList.toggle("empty", found === 0);
-    });
+    };
+    this.counters.add(counter);
+    counter();
     return h("li", {}, link);
   }
 }

@@ -20,7 +20,7 @@ import { h, replace } from "../lib/dom.js";
 import { follow } from "../lib/follow.js";
 import { fullName } from "../lib/kinds.js";
 import { panel, table } from "../lib/plain.js";
-import { go, pathOf, remember } from "../lib/router.js";
+import { address, go, pathOf, remember } from "../lib/router.js";
 import { recall } from "../lib/state.js";
 
 const NAMESPACES = { group: "", version: "v1", resource: "namespaces", namespaced: false };
@@ -152,7 +152,17 @@ class Page {
       ["Rule", (grant) => rule(grant), "wrap"],
     ];
     const none = "No rule that you may see allows it to anybody.";
-    return panel(title, table(columns, status.grants ?? [], none), notes(status));
+    return panel(title, table(columns, status.grants ?? [], none), this.readToo(query), notes(status));
+  }
+
+  /** Whoever may list or watch objects reads them as well. */
+  readToo({ verb = "get", what, name = "", namespace = "" }) {
+    if (verb !== "get" || what.startsWith("/") || what.includes("/")) return null;
+    const to = (other) => {
+      const query = new URLSearchParams({ verb: other, what, namespace, name });
+      return h("a", { href: `${address("t", this.tenant, "access")}?${query}` }, `${other} them`);
+    };
+    return h("p", { class: "muted" }, `Whoever may list or watch ${what} reads what is in them, too. Who may: `, to("list"), ", ", to("watch"), ".");
   }
 
   async what(query) {

@@ -28,7 +28,7 @@ export default async function admission({ tenant, root, signal }) {
       state.shown = now;
       const bound = policies(found, state.loaded, counted);
       const hooks = webhooks(found, state.loaded, counted);
-      replace(said, hidden(counted), policyPanel(tenant, bound), webhookPanel(tenant, hooks));
+      replace(said, hidden(counted), policyPanel(tenant, bound), webhookPanel(tenant, hooks), since(tenant));
       box.offer(bound);
     } catch (error) {
       if (!signal.aborted) replace(said, failure(error));
@@ -51,6 +51,12 @@ function hidden({ hidden: resources = [] }) {
   return h("p", { class: "warn" }, `You may not list ${resources.join(", ")}.`);
 }
 
+/** Of when the counts are, and what tells more of a refusal. */
+function since(tenant) {
+  const log = h("a", { href: refusalsIn(tenant, "denied") }, "all that they have refused in the last day");
+  return h("p", { class: "muted" }, "Counted since the server's workers began. Who was refused, and why, is in the audit log: ", log, ".");
+}
+
 // --- policies -------------------------------------------------------------------------------------
 function policyPanel(tenant, rows) {
   const lines = rows.flatMap((row) =>
@@ -65,7 +71,7 @@ function policyPanel(tenant, rows) {
     ["Actions", (row) => (row.binding?.spec.validationActions ?? []).join(", ")],
     ["Parameters", parameters, given ? "name" : null],
     ["On failure", ({ policy }) => policy.spec.failurePolicy ?? "Fail"],
-    ...COUNTS("Evaluated"),
+    ...COUNTS(tenant, "Evaluated", ({ policy, binding }) => denied(policy, binding)),
     ["Type check", (row) => warnings(row.policy), checked ? "wrap" : null],
     ["Last error", (row) => lastError(row.use ?? row.own), "wrap"],
   ];
@@ -94,7 +100,7 @@ function webhookPanel(tenant, rows) {
     ["Configuration", ({ resource, configuration }) => link(tenant, resource, configuration), "name"],
     ["Calls", ({ webhook }) => target(webhook.clientConfig), "name"],
     ["On failure", ({ webhook }) => webhook.failurePolicy ?? "Fail"],
-    ...COUNTS("Called"),
+    ...COUNTS(tenant, "Called", ({ webhook }) => `admission webhook "${webhook.name}" denied`),
     ["Last error", (row) => lastError(row.use), "wrap"],
   ];
   return panel("Webhooks", table(columns, rows, "The tenant has no webhooks that you may see."));
@@ -105,12 +111,29 @@ function target({ url, service } = {}) {
 }
 
 // --- parts ----------------------------------------------------------------------------------------
-const COUNTS = (title) => [
+/** words(row): those that every refusal's message has, by which the audit log finds them. */
+const COUNTS = (tenant, title, words) => [
   [title, ({ use }) => number(use?.evaluations ?? 0), "numeric"],
-  ["Refused", ({ use }) => counted(use?.refusals), "numeric"],
+  ["Refused", (row) => refusals(tenant, row.use?.refusals, words(row)), "numeric"],
   ["Failed", ({ use }) => counted(use?.failures), "numeric"],
   ["Mean", ({ use }) => milliseconds(use?.meanSeconds), "numeric"],
 ];
+
+/** Of validating and mutating policies alike. */
+function denied({ metadata: { name } }, binding) {
+  return binding ? `'${name}' with binding '${binding.metadata.name}' denied` : `'${name}' denied`;
+}
+
+/** How many, as a link to the entries of the audit log that say who was refused, and why. */
+function refusals(tenant, count = 0, message) {
+  if (!count) return counted(count);
+  const title = "Who was refused, and why: the audit log of the last day";
+  return h("a", { class: "bad", href: refusalsIn(tenant, message), title }, number(count));
+}
+
+function refusalsIn(tenant, message) {
+  return `${address("audit")}?${new URLSearchParams({ tenant, message })}`;
+}
 
 function counted(count = 0) {
   return h("span", { class: count ? "bad" : "" }, number(count));

@@ -9,8 +9,14 @@ import { button, table } from "../lib/plain.js";
 import { remember } from "../lib/router.js";
 import { age, exact } from "../lib/time.js";
 
-const FIELDS = ["tenant", "user", "verb", "group", "resource", "namespace", "name", "code", "auditID", "since", "until"];
-const TIMES = ["since", "until"];
+const FIELDS = ["tenant", "user", "verb", "group", "resource", "namespace", "name", "code", "message", "auditID", "since", "until"];
+/** What cannot be guessed from the name of a field: an example, and in words. */
+const HINTS = {
+  code: ["403, 4xx", "403, or 4xx for all of that kind"],
+  message: ["a part of it", "A part of what was answered to a request that was refused or failed"],
+  since: ["10m, 14:05", `A time: ${EXAMPLES}; empty: a day before`],
+  until: ["now", `A time: ${EXAMPLES}; empty: now`],
+};
 const SHOWN = [["", "what was done"], ["all", "all entries"]];
 const LEFT_OUT = "Questions, dry runs and the server's own status writes and leases are left out.";
 const NOT_KEPT = "Of a request there is an entry where the audit policy keeps one.";
@@ -18,19 +24,22 @@ const NOTHING = "Nothing was found in that time (without one: the last day).";
 
 export default async function view({ root, query, signal }) {
   const found = h("div", { class: "rows" });
-  const inputs = FIELDS.map((name) => h("input", { type: "text", name, placeholder: name, "aria-label": name, title: TIMES.includes(name) ? EXAMPLES : null, value: query.get(name) ?? "", size: "11" }));
+  const inputs = FIELDS.map((name) => {
+    const [placeholder, title] = HINTS[name] ?? [];
+    return h("input", { type: "text", name, placeholder, "aria-label": name, title, value: query.get(name) ?? "", size: "11" });
+  });
   const show = h("select", { name: "show", "aria-label": "Which entries", title: LEFT_OUT, onchange: () => search() },
     SHOWN.map(([value, text]) => h("option", { value }, text)));
   show.value = query.get("show") === "all" ? "all" : "";
   const search = async (event) => {
     event?.preventDefault();
-    const asked = Object.fromEntries([...inputs, show].map((input) => [input.name, input.value.trim()]));
-    for (const name of TIMES) asked[name] = instantOf(asked[name]) ?? asked[name];
-    remember(asked);
     try {
+      inputs.filter(({ name }) => name === "since" || name === "until").forEach(settle);
+      const asked = Object.fromEntries([...inputs, show].map((input) => [input.name, input.value.trim()]));
+      remember(asked);
       const { items, more } = await fact("/audit", { ...asked, limit: "200" }, signal);
       const nothing = [NOTHING, asked.auditID && NOT_KEPT, !asked.show && LEFT_OUT].filter(Boolean).join(" ");
-      const drawn = [table(COLUMNS, items, nothing), more ? older(items.at(-1).at) : null];
+      const drawn = [table(columns(items), items, nothing), more ? older(items.at(-1).at) : null];
       // an answer to what was chosen before may come last
       if (show.value === asked.show) replace(found, drawn);
     } catch (error) {
@@ -42,8 +51,28 @@ export default async function view({ root, query, signal }) {
     inputs.find(({ name }) => name === "until").value = at;
     return search();
   }));
-  root.append(h("form", { class: "toolbar", onsubmit: search }, h("h1", {}, "Audit"), inputs, show, h("button", { type: "submit", class: "button primary" }, "Search")), found);
+  const labelled = inputs.map((input) => h("label", { class: "field" }, h("span", { class: "muted" }, input.name), input));
+  root.append(h("form", { class: "toolbar asked", onsubmit: search }, h("h1", {}, "Audit"), labelled, show, h("button", { type: "submit", class: "button primary" }, "Search")), found);
   await search();
+}
+
+/** However a time was typed, it is asked for as the server takes it. Throws where it is none. */
+function settle(input) {
+  const typed = input.value.trim();
+  if (!typed) return;
+  const time = instantOf(typed);
+  if (!time) throw new Error(`${input.name}: ${typed} is no time: write ${EXAMPLES}.`);
+  input.value = time;
+}
+
+/** What was refused says why. */
+function columns(items) {
+  const more = items.some(said) ? [["Message", said, "wrap"]] : [];
+  return [...COLUMNS.slice(0, -1), ...more, COLUMNS.at(-1)];
+}
+
+function said({ code, event }) {
+  return (code >= 400 && event.responseStatus?.message) || "";
 }
 
 const COLUMNS = [

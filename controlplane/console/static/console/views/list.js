@@ -85,12 +85,13 @@ class List {
   }
 
   build() {
-    const { resource, tenant, namespace } = this;
+    const { resource } = this;
     this.chips = h("span", { class: "toolbar chips", hidden: true });
     this.foot = new Foot({ more: () => this.loadMore(), turn: (end) => this.turn(end) });
     this.lamp = h("span", {});
     this.state = h("button", { type: "button", class: "button", onclick: () => this.flip() }, this.lamp);
-    this.selection = h("div", { class: "toolbar selection", hidden: true });
+    this.selection = h("span", { class: "selection", hidden: true });
+    this.tools = h("span", { class: "tools" }, this.menus());
     this.field = h("input", {
       type: "search",
       class: "filter",
@@ -110,21 +111,28 @@ class List {
         h("h1", { title: fullName(resource) }, resource.kind),
         this.field,
         this.state,
-        menu("Columns", () => this.columnItems()),
-        menu("Views", () => this.viewItems()),
-        menu("Save as", () => [
-          { label: "CSV of what is shown", run: () => this.saveCsv() },
-          { label: "YAML of what is shown", run: () => this.saveYaml() },
-        ]),
-        h("span", { class: "grow" }),
-        parts("list:tools", { tenant, resource, namespace }),
+        this.selection,
+        this.tools,
       ),
       this.chips,
-      this.selection,
       this.grid.element,
       this.foot.element,
     );
     this.drawChips();
+  }
+
+  menus() {
+    const { tenant, resource, namespace } = this;
+    return [
+      menu("Columns", () => this.columnItems()),
+      menu("Views", () => this.viewItems()),
+      menu("Save as", () => [
+        { label: "CSV of what is shown", run: () => this.saveCsv() },
+        { label: "YAML of what is shown", run: () => this.saveYaml() },
+      ]),
+      h("span", { class: "grow" }),
+      parts("list:tools", { tenant, resource, namespace }),
+    ];
   }
 
   // What is shown
@@ -151,7 +159,7 @@ class List {
   draw() {
     const { table, grid } = this;
     if (table.error) {
-      replace(this.grid.element, failure(table.error));
+      replace(this.grid.element, failure(table.error), table.error.code === 403 ? this.whoMay() : null);
       this.state.hidden = true;
       if (table.error.code === 403 && this.resource.namespaced && !this.namespace) this.leadOn();
       return;
@@ -161,6 +169,7 @@ class List {
       this.columns = this.columnsOf(table.columns);
       this.drawHead();
     }
+    this.tellCount();
     const rows = this.shown();
     grid.show(
       rows.map((row) => ({ key: keyOf(row), row })),
@@ -170,6 +179,22 @@ class List {
     this.arrive();
     this.drawState();
     this.foot.draw(table, rows.length, this.sort);
+  }
+
+  /** For somebody who may not. */
+  whoMay() {
+    const { tenant, resource, namespace } = this;
+    const query = new URLSearchParams({ verb: "list", what: fullName(resource), namespace });
+    const to = `${address("t", tenant, "access")}?${query}`;
+    return h("p", {}, h("a", { href: to }, `Who may list ${resource.resource}`));
+  }
+
+  /** To whoever else shows how many there are. */
+  tellCount() {
+    const { rows, remaining, loads } = this.table;
+    const now = rows.size + remaining;
+    if (this.counted !== undefined && this.counted !== now) dispatchEvent(new CustomEvent("console:counted"));
+    if (loads) this.counted = now;
   }
 
   /** Who may not list all namespaces may list some. */
@@ -305,12 +330,14 @@ class List {
     this.drawState();
   }
 
+  /** In the place of what can be done with the list: no row is to move away from the pointer. */
   drawSelection(keys) {
     const rows = this.table.rows;
     const chosen = [...keys].map((key) => rows.get(key)?.object).filter(Boolean);
     const { tenant, resource } = this;
     const clear = () => this.grid.clear();
     this.selection.hidden = !chosen.length;
+    this.tools.hidden = Boolean(chosen.length);
     if (!chosen.length) return;
     replace(
       this.selection,
@@ -376,6 +403,7 @@ class List {
           "span",
           { class: "chip" },
           h("span", { title: said }, said),
+          name === "label" ? h("a", { href: this.everyKind(text), title: `All that have ${text}` }, "all kinds") : null,
           h(
             "button",
             { class: "icon", type: "button", "aria-label": `Remove ${said}`, onclick: drop },
@@ -384,6 +412,11 @@ class List {
         );
       }),
     );
+  }
+
+  /** The page that lists objects of all kinds. */
+  everyKind(labels) {
+    return `${address("t", this.tenant, "past")}?${new URLSearchParams({ labels, namespace: this.namespace })}`;
   }
 
   columnItems() {

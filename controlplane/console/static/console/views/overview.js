@@ -43,10 +43,16 @@ async function drawState(state, signal) {
     state.urgent,
     totals(facts.totals),
     failing(facts.failing),
-    h("div", { class: "columns" }, full(facts.full), rates(facts.minutes)),
+    h("div", { class: "columns" }, full(facts.full), rates(facts.minutes, refused())),
   );
   replace(state.changes, newestChanges(query, facts.changes, signal));
   replace(state.largest, largest(facts.largest));
+}
+
+/** Whatever was asked: the chart's refusals are of reads, too. */
+function refused() {
+  const to = `${address("audit")}?${new URLSearchParams({ code: "4xx", since: "1h" })}`;
+  return h("p", {}, h("a", { href: to }, "What was refused, and why"));
 }
 
 function showTenants(listed, { names, all, through }) {

@@ -38,7 +38,7 @@ class Past {
     const { tenant, query, root, all } = this;
     this.at = field("As of", "at", query.get("at") ?? "", {
       size: "24",
-      placeholder: "now",
+      placeholder: "now, 10m, 14:05",
       title: EXAMPLE,
     });
     const labels = field("Labels", "labels", query.get("labels") ?? "");

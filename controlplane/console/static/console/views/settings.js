@@ -7,6 +7,7 @@ import { h, replace } from "../lib/dom.js";
 import { fact } from "../lib/facts.js";
 import { button, panel, table } from "../lib/plain.js";
 import { address, go, pathOf } from "../lib/router.js";
+import { forget, lastTenant } from "../lib/state.js";
 import { makeToken, tokenList } from "../lib/tokens.js";
 import { bytes, many, number } from "../lib/units.js";
 import { changeQuotas } from "./tenant/quotas.js";
@@ -98,6 +99,7 @@ async function destroy(row) {
   try {
     await api().send("DELETE", `${TENANTS}/${encodeURIComponent(row.name)}`);
     notify(`Tenant ${row.name} is being deleted.`);
+    if (lastTenant() === row.name) forget("tenant"); // the side is about one that there is
     go("/tenants");
   } catch (error) {
     notify(error.message, { error: true });

@@ -6,7 +6,7 @@ import { panel, table } from "../lib/plain.js";
 import { refreshed } from "../lib/refresh.js";
 import { address } from "../lib/router.js";
 import { age, duration, exact } from "../lib/time.js";
-import { bytes, number } from "../lib/units.js";
+import { bytes, many, number } from "../lib/units.js";
 
 export default async function view({ root, signal }) {
   const about = h("span", { class: "muted" });
@@ -26,12 +26,12 @@ export default async function view({ root, signal }) {
 function drawn({ database, ...system }) {
   return [
     panel("Workers", table(WORKERS, system.workers, "No supervisor has started this server: its /metrics tell.")),
-    panel("Requests, the slowest kinds first", table(SLOWEST, system.slowest, "Nothing was asked yet.")),
+    panel("Requests, the slowest kinds first", table(SLOWEST, system.slowest, "Nothing was asked yet."), h("p", { class: "muted" }, "Since the workers began.")),
     panel("Slowest requests of the last hour", table(SLOW, system.slowestRequests, "Nothing was asked."), h("p", { class: "muted" }, SHOWN)),
     panel("Logs, the largest first", table(LOGS, system.logs)),
     panel(`Database: ${bytes(database.bytes)}, PostgreSQL ${database.version}, up ${duration(database.upSeconds * 1000)}`, table([["Table", (t) => t.name], ["Size", (t) => bytes(t.bytes), "numeric"], ["Partitions", (t) => String(t.partitions), "numeric"]], database.tables)),
     panel("Connections", table([["Application", (c) => c.application], ["State", (c) => c.state], ["Connections", (c) => String(c.connections), "numeric"], ["Longest statement", (c) => `${c.longestSeconds.toFixed(1)} s`, "numeric"]], system.connections)),
-    panel("Duties", table([["Lease", (l) => l.name], ["Holder", (l) => l.holder], ["Until", (l) => at(l.until)]], system.leases)),
+    panel("Duties", table([["Lease", (l) => l.name], ["Holder", (l) => l.holder], ["Until", (l) => [at(l.until), Date.parse(l.until) < Date.now() ? h("span", { class: "muted" }, " (ended)") : null]]], system.leases)),
     panel("Certificates", table([["", (c) => c.name], ["Subject", (c) => c.subject], ["Expires", (c) => h("span", { class: c.soon ? "bad" : "" }, at(c.expires))]], system.certificates)),
     panel("Settings in force", table([["Setting", (s) => s[0]], ["Value", (s) => s[1]]], Object.entries(system.settings), "All are the defaults.")),
   ];
@@ -101,5 +101,5 @@ const LOGS = [
 
 /** In versions. */
 function behind(versions) {
-  return h("span", { class: versions > 1000 ? "warn" : "" }, versions ? number(versions) : "no");
+  return h("span", { class: versions > 1000 ? "warn" : "" }, versions ? many(versions, "version") : "no");
 }

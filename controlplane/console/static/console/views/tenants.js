@@ -13,6 +13,7 @@ import { bytes, number } from "../lib/units.js";
 export const TENANTS = "/apis/tenancy.polyplane.dev/v1/tenants";
 const GROUP = "tenancy.polyplane.dev";
 
+const TEMPLATES = address("t", "default", GROUP, "tenanttemplates");
 const RESOURCE = { group: GROUP, version: "v1", resource: "tenants", namespaced: false };
 
 /** Whether one may do something to tenants, or the one of a name. */
@@ -75,9 +76,13 @@ const COLUMNS = [
 function made() {
   return open("Create tenant", (close) => {
     const said = h("div", {});
+    const hint = h("p", { class: "muted" });
     const template = h("select", { name: "template" }, h("option", { value: "" }, "no template"));
     api().get("/apis/tenancy.polyplane.dev/v1/tenanttemplates?limit=500").then(
-      ({ items }) => template.append(...items.map(({ metadata: { name } }) => h("option", { value: name }, name))),
+      ({ items }) => {
+        template.append(...items.map(({ metadata: { name } }) => h("option", { value: name }, name)));
+        if (!items.length) replace(hint, "There is none yet: ", h("a", { href: TEMPLATES, onclick: () => close() }, "templates"), " are objects of tenant default.");
+      },
       () => {}, // who may not list them makes tenants without
     );
     const submit = async (event) => {
@@ -98,10 +103,11 @@ function made() {
     return h(
       "form",
       { onsubmit: submit },
-      field("Name", "name", { required: true }),
+      field("Name", "name", { required: true, placeholder: "lower case letters, digits and -" }),
       field("Display name", "display"),
       field("Owner (a user)", "owner"),
       h("label", { class: "field" }, "Template", template),
+      hint,
       said,
       h("footer", {}, button("Cancel", () => close()), h("button", { type: "submit", class: "button primary" }, "Create")),
     );

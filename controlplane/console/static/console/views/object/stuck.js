@@ -2,6 +2,7 @@
 
 import { stringify } from "../../change/exact.js";
 import { guarded } from "../../change/ui.js";
+import { copier } from "../../lib/clipboard.js";
 import { h, replace } from "../../lib/dom.js";
 import { confirm, failure, notify } from "../../lib/dialog.js";
 import { groupPart, resources } from "../../lib/discovery.js";
@@ -86,7 +87,7 @@ function card(subject, object, finalizer, may, panel) {
       h("dt", {}, "Waits for"),
       h("dd", {}, finalizer.why),
       h("dt", {}, "By hand"),
-      h("dd", {}, h("code", { class: "command" }, command)),
+      h("dd", {}, h("code", { class: "command" }, command), " ", copier(command, "the command")),
     ),
     guarded(subject.tenant, "Remove this finalizer", may, { class: "danger remove-finalizer", onclick: act }),
   );
