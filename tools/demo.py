@@ -18,6 +18,7 @@ import ssl
 import sys
 import time
 from collections.abc import Iterator
+from copy import copy
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -53,8 +54,15 @@ class Api:
         self._context = ssl.create_default_context(
             cadata=base64.b64decode(cluster["certificate-authority-data"]).decode()
         )
-        self._token = config["users"][0]["user"]["token"]
+        self._headers = {"Authorization": f"Bearer {config['users'][0]['user']['token']}"}
         self._base = f"/clusters/{tenant}"
+
+    def acting_as(self, user: str) -> Api:
+        """The same server, for one of those who work in this world."""
+        acting = copy(self)
+        who = {"Impersonate-User": user, "Impersonate-Group": "system:masters"}
+        acting._headers = {**self._headers, **who}
+        return acting
 
     def __call__(self, method: str, path: str, body: Any = None, type: str = MERGE) -> Object:
         """Raises Refused."""
@@ -62,7 +70,7 @@ class Api:
         connection = http.client.HTTPSConnection(
             address.hostname or "", address.port, context=self._context, timeout=PATIENCE
         )
-        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": type}
+        headers = {**self._headers, "Content-Type": type}
         try:
             data = None if body is None else json.dumps(body)
             connection.request(method, self._base + path, data, headers)
@@ -215,22 +223,24 @@ def managers(api: Api) -> None:
         "kind": "Deployment",
         "metadata": {"name": "web", "namespace": "shop"},
     }
-    api.apply({**web, "spec": {"replicas": 3}}, "horizontal-pod-autoscaler")
+    scaler = api.acting_as("system:serviceaccount:kube-system:horizontal-pod-autoscaler")
+    scaler.apply({**web, "spec": {"replicas": 3}}, "horizontal-pod-autoscaler")
     note = {"annotations": {"example.com/on-call": "storefront@example.com"}}
-    api.apply({**web, "metadata": {**web["metadata"], **note}}, "gitops")  # type: ignore[dict-item]
+    noted = {**web, "metadata": {**web["metadata"], **note}}  # type: ignore[dict-item]
+    api.acting_as("system:serviceaccount:gitops:deployer").apply(noted, "gitops")
 
 
 def history(api: Api) -> None:
     """ConfigMap settings has a past, and price-list is gone."""
     path = "/api/v1/namespaces/shop/configmaps/settings"
-    for manager, data in (
-        ("kubectl-edit", {"banner": "Spring is coming"}),
-        ("pricing-bot", {"currency": "USD"}),
-        ("kubectl-edit", {"page-size": "50"}),
-        ("pricing-bot", {"currency": "EUR", "rounding": "half-up"}),
+    for user, manager, data in (
+        ("ann", "kubectl-edit", {"banner": "Spring is coming"}),
+        ("pricing-bot", "pricing-bot", {"currency": "USD"}),
+        ("bob", "kubectl-edit", {"page-size": "50"}),
+        ("pricing-bot", "pricing-bot", {"currency": "EUR", "rounding": "half-up"}),
     ):
-        api("PATCH", f"{path}?fieldManager={manager}", {"data": data})
-    api("DELETE", "/api/v1/namespaces/shop/configmaps/price-list")
+        api.acting_as(user)("PATCH", f"{path}?fieldManager={manager}", {"data": data})
+    api.acting_as("bob")("DELETE", "/api/v1/namespaces/shop/configmaps/price-list")
 
 
 def trouble(api: Api) -> None:
