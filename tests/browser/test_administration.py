@@ -68,6 +68,16 @@ def test_what_else_a_tenant_is_given_is_written_in_its_object(console: Console) 
     console.see("Edit Tenant demo")
 
 
+def test_the_tenant_that_keeps_the_others_can_be_neither_suspended_nor_deleted(
+    console: Console,
+) -> None:
+    for name, offered in (("demo", {"Suspend", "Delete"}), ("default", set())):
+        console.open(f"/tenants/{name}")
+        console.see("Owners, expiry, protection")
+        buttons = console.browser.find_elements(By.CSS_SELECTOR, "main .toolbar button")
+        assert {button.text for button in buttons} & {"Suspend", "Delete"} == offered
+
+
 def test_a_token_is_shown_once_and_revoked(console: Console) -> None:
     console.open("/me")
     press(console, "New token")

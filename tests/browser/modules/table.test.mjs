@@ -115,6 +115,22 @@ test("what has gone meanwhile leaves an end of nothing", async () => {
   assert.deepEqual([keys(made), made.atEnd], [[], true]);
 });
 
+test("where all rows that are here have gone, those that are not are listed", async () => {
+  answers = [page(["a", "b"], "on", 3)];
+  const made = table({ end: false });
+  await load(made);
+  const gone = made.turn.signal;
+  made.apply("DELETED", page(["a"]).rows[0]);
+  assert.equal(gone.aborted, false);
+  made.apply("DELETED", page(["b"]).rows[0]);
+  assert.equal(gone.aborted, true);
+  const whole = table({ end: false });
+  answers = [page(["a"])];
+  await load(whole);
+  whole.apply("DELETED", page(["a"]).rows[0]);
+  assert.equal(whole.turn.signal.aborted, false, "there are none");
+});
+
 test("a sorted list from its end", async () => {
   answers = [page(["a", "b"], "on"), page(["a", "b"], "back")];
   const made = table({ sortBy: "-.metadata.name" });

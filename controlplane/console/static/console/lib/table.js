@@ -202,6 +202,7 @@ export class LiveTable {
     if (type === "DELETED") {
       this.fresh.delete(key);
       if (!this.rows.delete(key)) this.remaining = Math.max(0, this.remaining - 1);
+      else if (!this.rows.size && this.more) this.again(); // what is left are pages that are not here
     } else if (type === "ADDED" && this.more) {
       this.remaining += 1; // it may belong to a page that is not here
     } else if (type === "ADDED" || this.rows.has(key)) {

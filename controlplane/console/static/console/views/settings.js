@@ -13,6 +13,8 @@ import { bytes, many, number } from "../lib/units.js";
 import { changeQuotas } from "./tenant/quotas.js";
 import { mayDo, share, TENANTS } from "./tenants.js";
 
+const HOME = "default"; // keeps the Tenant objects, and can neither be suspended nor deleted
+
 export default async function view(context) {
   const { root, params, signal } = context;
   const name = params.name;
@@ -38,8 +40,10 @@ export default async function view(context) {
       h("a", { class: "button", href: address("t", name, "access") }, "Access"),
       tool("Quotas", update, () => quotas(row, again)),
       tool("Owners, expiry, protection", update, () => go(`${pathOf("t", "default", "tenancy.polyplane.dev", "tenants", "-", name)}/edit`)),
-      tool(suspended ? "Resume" : "Suspend", update, () => suspend(name, !suspended, again)),
-      tool("Delete", remove, () => destroy(row), "danger"),
+      name === HOME ? null : [
+        tool(suspended ? "Resume" : "Suspend", update, () => suspend(name, !suspended, again)),
+        tool("Delete", remove, () => destroy(row), "danger"),
+      ],
       button("Kubeconfig", make({ kubeconfig: true })),
     ),
     panel(
