@@ -119,12 +119,15 @@ def volume(**spec: Any) -> Json:
 
 
 def test_deprecated_ways_to_describe_a_volume() -> None:
-    wanted = volume(storageos={"volumeName": "v"})
+    wanted = volume(photonPersistentDisk={"pdID": "v"})
     wanted["metadata"]["annotations"] = {"volume.beta.kubernetes.io/mount-options": "ro"}
     assert create(wanted).warnings == [
         "metadata.annotations[volume.beta.kubernetes.io/mount-options]: deprecated since v1.31; "
         'use "mountOptions" attribute instead',
-        "spec.storageOS: deprecated in v1.22, non-functional in v1.25+",
+        "spec.photonPersistentDisk: deprecated in v1.11, non-functional in v1.16+",
+    ]
+    assert create(volume(storageos={"volumeName": "v"})).warnings == [
+        "spec.storageOS: deprecated in v1.22, non-functional in v1.25+"
     ]
 
 

@@ -29,12 +29,13 @@ def node(**driver: Any) -> Object:
 
 def volume(**spec: Any) -> Object:
     return {
+        "metadata": {},
         "spec": {
             "accessModes": ["ReadWriteOnce"],
             "capacity": {"storage": "1Gi"},
             "hostPath": {"path": "/a", "type": ""},
             **spec,
-        }
+        },
     }
 
 
