@@ -33,9 +33,9 @@ from apiserver.registry.reading import (
     Listing,
     TooOld,
     check_continued,
+    held_at,
     is_exact,
     past_page,
-    reach,
     recent,
     requested_version,
     seen,
@@ -271,12 +271,9 @@ def _token(
 
 async def _past(registry: Registry, scope: Scope, at: int, *, first: bool) -> Sequence[State]:
     """Raises as `past_page` does."""
-    await reach(registry, scope, at)
-    cache = registry.watches.peek(scope.tenant.id, scope.resource.storage)
-    if cache is not None and cache.resource_version >= at:
-        states = cache.state_at(at, scope.namespace)
-        if states is not None:
-            return states
+    held = await held_at(registry, scope, at)
+    if held is not None:
+        return held
     page = await past_page(registry, scope, at, None, 0, first=first)
     return page.records
 

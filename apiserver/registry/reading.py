@@ -292,12 +292,9 @@ async def _exact(
     after: tuple[str, str] | None,
 ) -> Listing:
     """The state at exactly ``at``; pages are read until ``limit`` objects are selected."""
-    await reach(registry, scope, at)
-    cache = registry.watches.peek(scope.tenant.id, scope.resource.storage)
-    if cache is not None and cache.resource_version >= at:
-        entries = cache.state_at(at, scope.namespace)
-        if entries is not None:
-            return await _page(registry, scope, selection, entries, at, options.limit, after)
+    held = await held_at(registry, scope, at)
+    if held is not None:
+        return await _page(registry, scope, selection, held, at, options.limit, after)
     items: list[Item] = []
     while True:
         left = options.limit - len(items) if options.limit else 0
@@ -318,13 +315,19 @@ async def _exact(
             return _cut(registry, scope, selection, items, at, page.remaining, after)
 
 
-async def reach(registry: Registry, scope: Scope, at: int) -> None:
-    """Waits for a version of the future."""
+async def held_at(registry: Registry, scope: Scope, at: int) -> Sequence[State] | None:
+    """What the cache has of the state at ``at``, for a version of the future once it has come. None
+    where it has nothing, or where the log has been compacted beyond it: that state is gone then,
+    for a worker that still has it, too (as in k8s.io/apiserver ``storage/cacher/compactor.go``)."""
     tenant, resource = scope.tenant.id, scope.resource.storage
     with storage_errors(scope, requested=at):
         head = await registry.store.head(tenant)
         if at > head:
             await registry.watches.wait_for(tenant, resource, at, WAIT)
+        cache = registry.watches.peek(tenant, resource)
+        if cache is None or not cache.resource_version >= at >= await registry.store.floor(tenant):
+            return None
+        return cache.state_at(at, scope.namespace)
 
 
 async def past_page(
