@@ -139,9 +139,11 @@ class Console:
 
     def complaints(self) -> list[str]:
         """What the browser's own console says is wrong since the last call: violations of the
-        Content-Security-Policy, uncaught errors, what could not be loaded."""
+        Content-Security-Policy, uncaught errors, what could not be loaded. Not that nobody was
+        asked about unsaved text: a browser asks those who have clicked, and the driver has not."""
         entries = self.browser.get_log("browser")
-        return [e["message"] for e in entries if e["level"] in {"SEVERE", "WARNING"}]
+        told = [e["message"] for e in entries if e["level"] in {"SEVERE", "WARNING"}]
+        return [text for text in told if "'beforeunload' confirmation panel" not in text]
 
     def picture(self, path: Path) -> None:
         self.until(lambda: self.script("return document.fonts.status") == "loaded")
