@@ -14,7 +14,6 @@ import pytest
 from django.apps import apps
 from django.contrib.admin import site
 from django.contrib.admin.utils import quote
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
@@ -26,6 +25,7 @@ from controlplane.console.security import POLICY
 from controlplane.console.storedobjects import object_url
 from controlplane.tenancy import service, tokens
 from controlplane.tenancy.models import Tenant
+from tests.support.superusers import superuser
 
 LISTS = [
     "tenancy/tenant",
@@ -112,12 +112,7 @@ def rows(postgres: str) -> tuple[ObjectRow, ObjectRow]:
 
 @pytest.fixture
 def client(rows: object) -> Client:
-    user, _ = User.objects.get_or_create(
-        username="tester", defaults={"is_staff": True, "is_superuser": True}
-    )
-    client = Client()
-    client.force_login(user)
-    return client
+    return superuser("tester")
 
 
 def get(client: Client, path: str) -> str:

@@ -8,16 +8,12 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from controlplane.console.security import POLICY
+from tests.support.superusers import superuser
 
 
 @pytest.fixture
 def client(postgres: str) -> Client:
-    user, _ = User.objects.get_or_create(
-        username="dead-ends", defaults={"is_staff": True, "is_superuser": True}
-    )
-    client = Client()
-    client.force_login(user)
-    return client
+    return superuser("dead-ends")
 
 
 @pytest.mark.parametrize("path", ["/admin/nosuch", "/admin/console/storedobject/never/change/"])

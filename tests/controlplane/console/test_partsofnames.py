@@ -7,7 +7,6 @@ import uuid
 from datetime import UTC, datetime
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -16,6 +15,7 @@ from apiserver.storage.models import ObjectRow, TenantHead
 from apiserver.storage.visibility import django_everywhere
 from controlplane.console import partsofnames
 from controlplane.tenancy import service
+from tests.support.superusers import superuser
 
 TENANT = "parts-of-names"
 STORED = {"configmaps": "stuck", "secrets": "login"}
@@ -46,12 +46,7 @@ def tenant(postgres: str) -> int:
 
 @pytest.fixture
 def client(tenant: int) -> Client:
-    user, _ = User.objects.get_or_create(
-        username="looks-through", defaults={"is_staff": True, "is_superuser": True}
-    )
-    client = Client()
-    client.force_login(user)
-    return client
+    return superuser("looks-through")
 
 
 def ask(client: Client, query: str) -> tuple[set[str], str]:

@@ -13,7 +13,6 @@ from urllib.parse import unquote
 
 import pytest
 from django.contrib.admin.views.main import ChangeList
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -26,6 +25,7 @@ from controlplane.console.models import StoredEvent, StoredObject
 from controlplane.console.readonly import BoundedList
 from controlplane.tenancy import service, tokens
 from controlplane.tenancy.models import ApiToken, Tenant
+from tests.support.superusers import superuser
 
 LISTS = (
     "tenancy/tenant",
@@ -113,12 +113,7 @@ def _fill(tenant: Tenant) -> None:
 
 @pytest.fixture
 def client(many: Tenant) -> Client:
-    user, _ = User.objects.get_or_create(
-        username="tables-tester", defaults={"is_staff": True, "is_superuser": True}
-    )
-    client = Client()
-    client.force_login(user)
-    return client
+    return superuser("tables-tester")
 
 
 def get(client: Client, path: str) -> str:

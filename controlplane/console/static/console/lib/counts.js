@@ -2,36 +2,28 @@
 
 import { api } from "./api.js";
 import { fullName, isListable } from "./kinds.js";
+import { remembered } from "./remembered.js";
 
 const GROUP = "search.polyplane.dev";
 const PATH = `/apis/${GROUP}/v1/objectcounts`;
-const REMEMBERED = 30_000; // milliseconds
 const REFUSED = 600_000; // for which nobody lists again what was refused: the audit log keeps refusals
-const known = new Map();
+const numbersOf = remembered(30_000);
 const refused = new Map();
 
 /** The number of objects of a resource, in one namespace or all; null where it may not be listed. */
 export async function count(tenant, resource, namespace = "") {
   if (!isListable(resource)) return null;
   const place = `${tenant}\0${namespace}`;
-  const numbers = await remembered(place, () => ask(tenant, namespace));
+  const numbers = await numbersOf.of(place, () => ask(tenant, namespace));
   if (numbers === null) return null;
   const name = fullName(resource);
   if (numbers.has(name)) return numbers.get(name);
-  return remembered(`${place}\0${name}`, () => list(tenant, resource, namespace));
+  return numbersOf.of(`${place}\0${name}`, () => list(tenant, resource, namespace));
 }
 
 /** Something has been written: what is remembered may be wrong. */
 export function forget() {
-  known.clear();
-}
-
-function remembered(key, make) {
-  const found = known.get(key);
-  if (found && found.until > Date.now()) return found.answer;
-  const answer = make();
-  known.set(key, { until: Date.now() + REMEMBERED, answer });
-  return answer;
+  numbersOf.forget();
 }
 
 /** Full names of resources with how many objects there are, null of those that may not be listed. */

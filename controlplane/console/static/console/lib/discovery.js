@@ -1,22 +1,17 @@
 // What a tenant serves, as its discovery says.
 
 import { api } from "./api.js";
+import { remembered } from "./remembered.js";
 
-const REMEMBERED = 20_000; // milliseconds
 const AGGREGATED = ["v2", "v2beta1"]
   .map((version) => `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`)
   .join(",");
-const known = new Map();
+const answers = remembered(20_000);
 
 /** The resources of a tenant, each {group, version, versions, resource, kind, singular, shortNames,
  *  categories, namespaced, verbs, subresources}: in the version that the server prefers. */
 export function resources(tenant) {
-  const found = known.get(tenant);
-  if (found && found.until > Date.now()) return found.answer;
-  const answer = ask(tenant);
-  known.set(tenant, { until: Date.now() + REMEMBERED, answer });
-  answer.catch(() => known.delete(tenant));
-  return answer;
+  return answers.of(tenant, () => ask(tenant));
 }
 
 async function ask(tenant) {

@@ -2,21 +2,16 @@
 
 import { api } from "./api.js";
 import { fact } from "./facts.js";
+import { remembered } from "./remembered.js";
 
 const NAMESPACES = { group: "", version: "v1", resource: "namespaces", namespaced: false };
 const MOST = 500;
-const REMEMBERED = 10_000; // milliseconds
-const known = new Map();
+const answers = remembered(10_000);
 
 /** {names, all}: all: whether these are all that there are. Who may not list them is told those in
  *  which a binding names them. */
 export function namespaces(tenant) {
-  const found = known.get(tenant);
-  if (found && found.until > Date.now()) return found.answer;
-  const answer = ask(tenant);
-  known.set(tenant, { until: Date.now() + REMEMBERED, answer });
-  answer.catch(() => known.delete(tenant));
-  return answer;
+  return answers.of(tenant, () => ask(tenant));
 }
 
 async function ask(tenant) {
