@@ -321,11 +321,11 @@ async def held_at(registry: Registry, scope: Scope, at: int) -> Sequence[State] 
     for a worker that still has it, too (as in k8s.io/apiserver ``storage/cacher/compactor.go``)."""
     tenant, resource = scope.tenant.id, scope.resource.storage
     with storage_errors(scope, requested=at):
-        head = await registry.store.head(tenant)
+        head, floor = await registry.store.bounds(tenant)
         if at > head:
             await registry.watches.wait_for(tenant, resource, at, WAIT)
         cache = registry.watches.peek(tenant, resource)
-        if cache is None or not cache.resource_version >= at >= await registry.store.floor(tenant):
+        if cache is None or not cache.resource_version >= at >= floor:
             return None
         return cache.state_at(at, scope.namespace)
 

@@ -200,8 +200,9 @@ class Reader(Protocol):
         """The tenant's last committed resourceVersion, not older than the call. Readers that wait
         at one moment share one query."""
 
-    async def floor(self, tenant: int) -> int:
-        """The compaction floor: state and events at or above it can be read."""
+    async def bounds(self, tenant: int) -> Head:
+        """Between which versions the state and the events can be read, not older than the call: as
+        `head`, by the same query."""
 
     async def heads(self, tenants: list[int]) -> dict[int, Head]:
         """Of many tenants in one query; those that are gone are left out."""

@@ -47,10 +47,10 @@ class PostgresReader:
         )  # long readers leave connections to the others
 
     async def head(self, tenant: int) -> int:
-        return (await self._heads.of(tenant)).head
+        return (await self.bounds(tenant)).head
 
-    async def floor(self, tenant: int) -> int:
-        return (await self._heads.of(tenant)).floor
+    async def bounds(self, tenant: int) -> Head:
+        return await self._heads.of(tenant)
 
     async def heads(self, tenants: list[int]) -> dict[int, Head]:
         return await self._heads.of_all(tenants) if tenants else {}

@@ -32,8 +32,8 @@ class MemoryStore:
     async def head(self, tenant: int) -> int:
         return self._head
 
-    async def floor(self, tenant: int) -> int:
-        return 0
+    async def bounds(self, tenant: int) -> Head:
+        return Head(self._head, 0)
 
     async def heads(self, tenants: list[int]) -> dict[int, Head]:
         return {tenant: Head(self._head, 0) for tenant in tenants}

@@ -101,7 +101,7 @@ async def test_by_age(store: PostgresStore, tenant: int) -> None:
     old = await _history(store, tenant, "a", 5)
     young = await _history(store, tenant, "b", 5)
     await _age(tenant, old.resource_version, hours=2)
-    floor = await store.floor(tenant)
+    floor = (await store.bounds(tenant)).floor
     assert await version_before(store.database, tenant, timedelta(hours=1)) == old.resource_version
     assert await version_before(store.database, tenant, timedelta(hours=3)) == floor
     assert await version_before(store.database, tenant, timedelta()) == young.resource_version

@@ -64,7 +64,7 @@ async def _paged(
 
 
 async def _compare(store: PostgresStore, tenant: int, model: Model) -> None:
-    floor, head = await store.floor(tenant), await store.head(tenant)
+    floor, head = (await store.bounds(tenant)).floor, await store.head(tenant)
     assert head == model.states[-1][0]
     for version in range(model.states[0][0] - 1, head + 2):
         if version < 1:
@@ -96,7 +96,7 @@ async def _compare(store: PostgresStore, tenant: int, model: Model) -> None:
 async def _replay(store: PostgresStore, tenant: int, model: Model) -> None:
     """From every version on, the log leads from that state to the present one; what each event
     replaced is known."""
-    floor, head = await store.floor(tenant), await store.head(tenant)
+    floor, head = (await store.bounds(tenant)).floor, await store.head(tenant)
     for start in range(floor, head + 1):
         state = dict(model.at(start))
         after = start

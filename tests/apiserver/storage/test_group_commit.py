@@ -162,7 +162,7 @@ async def test_observers_hear_of_commits_in_order_before_the_writers(
         assert version in [e.record.resource_version for e in heard]
 
     await asyncio.gather(*(write(f"n{i}") for i in range(100)))
-    page = await store.events(tenant, await store.floor(tenant))
+    page = await store.events(tenant, (await store.bounds(tenant)).floor)
     assert heard == list(page.events)
 
 

@@ -20,7 +20,7 @@ async def test_a_new_tenant_is_empty_at_a_version_above_zero(
 ) -> None:
     page = await store.list(tenant, CONFIGMAPS)
     assert page.at > 0 and page.records == []
-    assert await store.floor(tenant) == page.at
+    assert (await store.bounds(tenant)).floor == page.at
     assert await store.write(tenant, create(key("a"))) == page.at + 1
 
 
@@ -51,7 +51,7 @@ async def test_a_dropped_tenant_leaves_nothing_and_its_versions_are_gone_for_eve
         == 0
     )
     await in_thread(lambda: tenants.create(new))
-    assert await store.floor(new) > version
+    assert (await store.bounds(new)).floor > version
     with pytest.raises(Compacted):
         await store.events(new, version)
     await in_thread(lambda: tenants.drop(new))
