@@ -26,15 +26,17 @@ from apiserver.registry.beginnings import beginning, is_known
 from apiserver.registry.core import Registry, State
 from apiserver.registry.offload import LARGE, PATIENCE, Meter, beside, by_size, repeatable
 from apiserver.registry.options import ListOptions
-from apiserver.registry.orders import Near, Order, Sorting
+from apiserver.registry.orders import Making, Near, Order, Sorting
 from apiserver.registry.questions import Question
 from apiserver.registry.reading import (
     INCONSISTENT,
+    LABELLED,
     Listing,
     TooOld,
     check_continued,
     held_at,
     is_exact,
+    labelled,
     past_page,
     recent,
     requested_version,
@@ -49,8 +51,12 @@ from apiserver.watch.cache import Cache, Entries
 
 log = logging.getLogger("polyplane.api")
 
+DEAR = 100
+"""Objects of a kept order that are looked at while one is decoded and put in its place."""
 FEW = 200
 """Objects that are measured before it is decided where they are looked at."""
+FRONT = 1_000
+"""Objects that are found at once of the first of a list which nobody has put in order yet."""
 _EXPIRED = (
     "The provided continue parameter is too old to go on with a sorted list. You must start a new "
     "list without the continue parameter."
@@ -81,7 +87,9 @@ async def list_(
     question = await questions.parse(scope, options)
     at, after, states = await _states(registry, scope, options, question, version)
     shelf = _shelf(registry, scope, question, at, states)  # at once: the cache goes on
-    few = await _indexed(registry, scope, selection, question, at, after, states)
+    few = _labelled(registry, scope, selection, at, states, shelf)
+    if few is None:
+        few = await _indexed(registry, scope, selection, question, at, after, states)
     if few is not None:
         states, shelf = few, None
     states = await in_version(registry, scope, states)
@@ -107,6 +115,24 @@ async def list_(
         token = _token(registry, scope, position, question)
     shard = "" if selection.shard is None else str(selection.shard)
     return Listing(chosen.items, at, token, chosen.remaining, shard, bool(question.sort))
+
+
+def _labelled(
+    registry: Registry,
+    scope: Scope,
+    selection: Selection,
+    at: int,
+    states: Sequence[State],
+    shelf: _Shelf | None,
+) -> Sequence[State] | None:
+    """Those of the states that have a label which is demanded; None: all are to be looked at, or
+    an order that is kept is of more use."""
+    cache = registry.watches.peek(scope.tenant.id, scope.resource.storage)
+    if cache is None or not isinstance(states, Entries):
+        return None
+    few = labelled(scope, selection, cache, at)
+    is_ordered = shelf is not None and shelf.near is not None
+    return None if few is not None and is_ordered and len(few) * DEAR > len(states) else few
 
 
 async def _indexed(
@@ -146,15 +172,41 @@ async def _begun(
     """The first page of a list that nobody has put in order yet, which is done meanwhile for the
     pages that come."""
     sorting = Sorting(question.sort, lambda state: shown(registry, scope, state))
-    entries = cast(Entries, states)
-    page = await beside(scope.asker(LARGE), lambda: beginning(sorting, entries, limit))
     making = orders.begin(shelf.cache, shelf.name, scope.resource, at, states)
+    front = _known_front(sorting, shelf.cache, making, at, scope.namespace)
+    if len(front) < limit:
+        front = await _front(sorting, scope, shelf.cache, at, states, max(limit, FRONT))
+        making.front = Order(scope.resource, at, front)
     if making.meanwhile is None or making.meanwhile.done():
         left = replace(scope, gone=None)
         work = _put_in_order(registry, left, question, shelf, at, states)
         making.meanwhile = asyncio.create_task(_unseen(work))
-    remaining = len(states) - len(page)
-    return _Chosen(page, remaining, remaining > 0)
+    remaining = len(states) - limit
+    return _Chosen(front[:limit], remaining, remaining > 0)
+
+
+def _known_front(
+    sorting: Sorting, cache: Cache, making: Making, at: int, namespace: str
+) -> Sequence[State]:
+    """The first of the list, as far as that has been found for a state from which it is not far."""
+    near = orders.led(cache, making.front, at, namespace) if making.front is not None else None
+    if near is None or near.is_dear:
+        return ()
+    return sorting.moved(near.order.items, near.steps, whole=False)
+
+
+async def _front(
+    sorting: Sorting, scope: Scope, cache: Cache, at: int, states: Sequence[State], count: int
+) -> Sequence[State]:
+    """The first ``count`` of the list."""
+    first, entries = sorting.keys[0], cast(Entries, states)
+    if first.label is not None and not first.vacant_first and cache.resource_version == at:
+        few = cache.foremost(
+            first.label, count, scope.namespace, LABELLED, descending=first.descending
+        )
+        if few is not None:
+            return beginning(sorting, few, count)
+    return await beside(scope.asker(LARGE), lambda: beginning(sorting, entries, count))
 
 
 async def _unseen(work: Coroutine[Any, Any, None]) -> None:

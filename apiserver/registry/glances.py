@@ -27,11 +27,14 @@ def glance_at(path: str) -> Glance | None:
     """None where the path leads to what has to be decoded."""
     if path in _KNOWN:
         return _KNOWN[path]
-    label = _LABEL.fullmatch(path)
-    if label is None:
-        return None
-    name = label[1].replace("\\", "")
-    return lambda entries: [entry.labels.get(name) for entry in entries]
+    name = label_at(path)
+    return None if name is None else lambda entries: [entry.labels.get(name) for entry in entries]
+
+
+def label_at(path: str) -> str | None:
+    """The label that it leads to."""
+    found = _LABEL.fullmatch(path)
+    return None if found is None else found[1].replace("\\", "")
 
 
 def _names(entries: Sequence[Entry]) -> list[str | None]:

@@ -22,11 +22,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import total_ordering
 from itertools import chain
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 from apiserver.kinds.served import Resource
 from apiserver.meta.objects import Object
 from apiserver.registry.core import State
+from apiserver.registry.glances import Glance
 from apiserver.registry.questions import Rank, SortKey
 from apiserver.storage.interface import key_order
 from apiserver.watch.cache import Cache
@@ -80,7 +81,7 @@ class Sorting:
         return self.by_ranks(states, self.ranks(states))
 
     def ranks(self, states: Sequence[State]) -> list[Ranks]:
-        glances = [key.glance for key in self.keys if key.glance is not None]
+        glances = self._glances
         if len(glances) < len(self.keys) or not all(type(state) is Entry for state in states):
             return [self._ranks(state) for state in states]
         columns = [glance(cast(Sequence[Entry], states)) for glance in glances]
@@ -107,8 +108,11 @@ class Sorting:
                 places.append((0, _Down(rank) if key.descending else rank))
         return *places, key_order(state.key.namespace, state.key.name)
 
-    def moved(self, order: Sequence[State], steps: Sequence[Step]) -> list[State]:
-        """The order after those steps."""
+    def moved(
+        self, order: Sequence[State], steps: Sequence[Step], *, whole: bool = True
+    ) -> list[State]:
+        """The order after those steps. Of one that is not ``whole``, but the first of it, what is
+        known then of the first."""
         items, places = list(order), dict[int, Any]()
 
         def place(state: State) -> Any:
@@ -116,21 +120,33 @@ class Sorting:
                 places[id(state)] = self.place(state)
             return places[id(state)]
 
+        def belongs(state: State | None) -> TypeGuard[State]:
+            if state is None:
+                return False
+            return whole or bool(items and place(state) <= place(items[-1]))
+
         for gone, come in steps:
-            if gone is not None:
+            if belongs(gone):
                 at = bisect_left(items, place(gone), key=place)
                 assert items[at].key == gone.key, "an order has all objects of its state"
                 del items[at]
-            if come is not None:
+            if belongs(come):
                 items.insert(bisect_left(items, place(come), key=place), come)
         return items
 
     def _ranks(self, state: State) -> Ranks:
-        """Names are known without decoding the object."""
+        """Names are known without decoding the object, of a cached one also what a glance tells."""
+        glances = self._glances
+        if len(glances) == len(self.keys) and type(state) is Entry:
+            return tuple(_of_text(glance([state])[0]) for glance in glances)
         if all(key.of_the_key is not None for key in self.keys):
             return tuple(key.rank_of_key(state.key) for key in self.keys)
         obj = self.shown(state)
         return tuple(key.rank(obj) for key in self.keys)
+
+    @property
+    def _glances(self) -> list[Glance]:
+        return [key.glance for key in self.keys if key.glance is not None]
 
 
 def _of_text(value: str | None) -> Rank | None:
@@ -176,8 +192,8 @@ def _part(runs: Sequence[list[int]], starts: Sequence[int], ends: Sequence[int])
 # --- what is kept ---------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True, eq=False)
 class Order:
-    """All of a list at one state. resource: by whose schema objects were read; items: nobody
-    changes them."""
+    """All of a list at one state, or the first of it. resource: by whose schema objects were read;
+    items: nobody changes them."""
 
     resource: Resource
     at: int
@@ -188,13 +204,15 @@ class Making:
     """An order that is not whole yet: of ``states``, all of a list at one state.
 
     turn: one at a time goes on with it; ranks: of the first of the states; meanwhile: the task that
-    makes it while nobody waits for it."""
+    makes it while nobody waits for it; front: the first of the list that will be whole, where that
+    has been looked for."""
 
     def __init__(self, resource: Resource, at: int, states: Sequence[State]) -> None:
         self.resource, self.at, self.states = resource, at, states
         self.ranks: list[Ranks] = []
         self.turn = asyncio.Lock()
         self.meanwhile: asyncio.Task[None] | None = None
+        self.front: Order | None = None
 
     def next(self) -> Sequence[State]:
         """Whose ranks are to be found next; empty where all are there."""
@@ -219,6 +237,11 @@ def find(cache: Cache, name: Name, resource: Resource, at: int, namespace: str) 
     order = cache.memo.get(name)
     if not isinstance(order, Order) or order.resource is not resource:
         return None
+    return led(cache, order, at, namespace)
+
+
+def led(cache: Cache, order: Order, at: int, namespace: str) -> Near | None:
+    """What leads from the order to that state; None where nothing does."""
     low, high = sorted((order.at, at))
     if low < cache.window_after:
         return None

@@ -21,7 +21,7 @@ from apiserver.kinds.apiextensions.jsonpath import Path, PathError, parse_path
 from apiserver.meta.gvk import GroupKind
 from apiserver.meta.objects import Object
 from apiserver.registry.filters import Filter, FilterError, compile_filter
-from apiserver.registry.glances import Glance, glance_at
+from apiserver.registry.glances import Glance, glance_at, label_at
 from apiserver.registry.offload import repeatable
 from apiserver.registry.options import ListOptions
 from apiserver.registry.scope import Scope
@@ -50,6 +50,11 @@ class SortKey:
     descending: bool
     vacant_first: bool
     glance: Glance | None
+
+    @property
+    def label(self) -> str | None:
+        """The label that the path leads to."""
+        return label_at(self.text)
 
     @property
     def of_the_key(self) -> str | None:

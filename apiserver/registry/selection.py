@@ -16,10 +16,18 @@ from apiserver.meta.fields import (
     FieldSelectorError,
     parse_field_selector,
 )
-from apiserver.meta.labels import LabelSelector, LabelSelectorError, parse_label_selector
+from apiserver.meta.labels import (
+    DOUBLE_EQUALS,
+    EQUALS,
+    IN,
+    LabelSelector,
+    LabelSelectorError,
+    parse_label_selector,
+)
 from apiserver.registry import sharding
 from apiserver.registry.options import ListOptions
 from apiserver.registry.sharding import ShardError, ShardSelector
+from apiserver.watch.labelled import Demand
 
 _MOST_NAMED = 20
 """Declared fields that a refusal names."""
@@ -45,6 +53,12 @@ class Selection:
             and self.match_fields(fields)
             and (self.shard is None or self.shard.matches(fields))
         )
+
+    @property
+    def demands(self) -> list[Demand]:
+        """Labels of which all that is selected has one of some values."""
+        wanted = (EQUALS, DOUBLE_EQUALS, IN)
+        return [Demand(r.key, r.values) for r in self.labels.requirements if r.operator in wanted]
 
     @property
     def name(self) -> str:

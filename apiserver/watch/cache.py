@@ -11,7 +11,7 @@ import asyncio
 import sys
 import time
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, Protocol
 
@@ -19,6 +19,7 @@ from apiserver.meta.gvk import GroupResource
 from apiserver.meta.once import once
 from apiserver.storage.interface import Event, ObjectKey, Record, key_order
 from apiserver.watch.entry import Change, Entry, Index
+from apiserver.watch.labelled import Demand, Labelled, Part, together, within
 
 WINDOW_CHANGES = 4096
 WINDOW_SECONDS = 300.0
@@ -91,6 +92,7 @@ class Cache:
         self._keys: list[tuple[str, str]] = []
         self._entries: list[Entry] = []
         self._by_key: dict[tuple[str, str], Entry] = {}
+        self.labelled = Labelled()
         self._selected: dict[str, Entries] = {}
         self._settled: tuple[tuple[int, int], Entries] | None = None
         self.memo: dict[Any, Made] = {}
@@ -122,12 +124,8 @@ class Cache:
         selected = self._selected.get(namespace)
         if selected is None:
             if namespace:
-                prefix = namespace + "/"
-                entries = self._entries[
-                    bisect_left(self._keys, (prefix, "")) : bisect_left(
-                        self._keys, (prefix + "\0", "")
-                    )
-                ]
+                part = within(self._keys, namespace)
+                entries = self._entries[part.begin : part.end]
             else:
                 entries = self._entries
             selected = self._selected[namespace] = Entries(entries)
@@ -153,6 +151,40 @@ class Cache:
             return entries
         return self._undone([self._order(namespace, e.name) for e in entries], [*entries], later)
 
+    def having(
+        self, demands: Iterable[Demand], resource_version: int, namespace: str, most: int
+    ) -> Entries | None:
+        """Of `state_at` those that fulfil one of the demands, that which the fewest do. None where
+        these are more than ``most``, or the window does not reach back."""
+        parts = [(demand, self.labelled.parts(demand, namespace)) for demand in demands]
+        if not parts or resource_version < self._window_after:
+            return None
+        demand, fewest = min(parts, key=lambda one: sum(map(len, one[1])))
+        if sum(map(len, fewest)) > most:
+            return None
+        orders = together(fewest)
+        entries = [self._by_key[order] for order in orders]
+        later = self.changes_after(resource_version)
+        if namespace:
+            later = [change for change in later if change.new.namespace == namespace]
+        return self._undone(orders, entries, later, lambda entry: demand.holds(entry.labels))
+
+    def foremost(
+        self, label: str, count: int, namespace: str, most: int, *, descending: bool
+    ) -> Entries | None:
+        """Of `select` those with the lowest values of a label, or the highest: at least ``count``,
+        and all that have the same. None where so many do not have it, or more than ``most`` have to
+        be looked at."""
+        values, parts, found = self.labelled.values(label), list[Part](), 0
+        for value in sorted(values, reverse=descending) if len(values) <= most else ():
+            parts.append(within(values[value], namespace))
+            found += len(parts[-1])
+            if found >= count:
+                break
+        if not count <= found <= most:
+            return None
+        return Entries(self._by_key[order] for order in together(parts))
+
     def settled(self, seconds: float) -> Entries:
         """All entries but for the changes that were applied here in the last ``seconds``: those
         that the window still has are undone. The same sequence until one more change is as old as
@@ -172,15 +204,20 @@ class Cache:
         return self._undone(list(self._keys), list(self._entries), changes)
 
     def _undone(
-        self, keys: list[tuple[str, str]], entries: list[Entry], changes: Sequence[Change]
+        self,
+        keys: list[tuple[str, str]],
+        entries: list[Entry],
+        changes: Sequence[Change],
+        holds: Callable[[Entry], bool] = lambda entry: True,
     ) -> Entries:
-        """The entries, which are those of the keys, before the changes."""
+        """The entries, which are those of the keys, before the changes: of which it holds."""
         for change in reversed(changes):
             order = self._order(change.new.namespace, change.new.name)
             at = bisect_left(keys, order)
             there = keys[at : at + 1] == [order]
-            keys[at : at + there] = [order] if change.old is not None else []
-            entries[at : at + there] = [change.old] if change.old is not None else []
+            old = [change.old] if change.old is not None and holds(change.old) else []
+            keys[at : at + there] = [order] * len(old)
+            entries[at : at + there] = old
         return Entries(entries)
 
     # --- filled by the tail -----------------------------------------------------------------------
@@ -189,6 +226,7 @@ class Cache:
         for record in records:
             entry = Entry.of(self.resource, record, self._index)
             order = self._order(entry.namespace, entry.name)
+            entry.labels = self.labelled.add(entry.labels, order)
             self._keys.append(order)
             self._entries.append(entry)
             self._by_key[order] = entry
@@ -208,6 +246,7 @@ class Cache:
         at = bisect_left(self._keys, order)
         deleted, size = event.type == "DELETED", len(new.json)
         self.size += (0 if deleted else size) - (0 if old is None else len(old.json))
+        self._label(order, old, None if deleted else new)
         if deleted:
             if old is not None:
                 del self._keys[at], self._entries[at], self._by_key[order]
@@ -226,6 +265,16 @@ class Cache:
         if len(self._window) > 2 * WINDOW_CHANGES or self._window_bytes > WINDOW_BYTES:
             self._shrink()
         return change
+
+    def _label(self, order: tuple[str, str], old: Entry | None, new: Entry | None) -> None:
+        """The object's state has become another one; None: it is not there."""
+        if old is not None and new is not None and old.labels == new.labels:
+            new.labels = old.labels
+            return
+        if old is not None:
+            self.labelled.remove(old.labels, order)
+        if new is not None:
+            new.labels = self.labelled.add(new.labels, order)
 
     def forget_old(self) -> None:
         """Drops changes that are older than the window's age."""

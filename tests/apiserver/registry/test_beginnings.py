@@ -179,6 +179,58 @@ async def test_the_first_page_does_not_wait_for_the_order_and_the_next_goes_on_w
     assert (await ask(api, **query))[0] == "ce"
 
 
+async def test_while_the_order_is_made_the_front_is_looked_for_once_and_follows_what_is_written(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, looked = asyncio.Event(), list[int]()
+
+    async def waits(*arguments: Any) -> None:
+        await made.wait()
+
+    def seen(sorting: Sorting, entries: Any, count: int) -> Any:
+        looked.append(count)
+        return beginning(sorting, entries, count)
+
+    monkeypatch.setattr(answers, "_put_in_order", waits)
+    monkeypatch.setattr(answers, "beginning", seen)
+    monkeypatch.setattr(answers, "FRONT", 3)
+    monkeypatch.setattr(orders, "LOOKS", 0)
+    query = {"sortBy": ".metadata.labels.tier", "limit": 2}
+    assert (await ask(api, **query))[0] == "ce"
+    await label(api, "d", "0")
+    assert (await ask(api, **query))[0] == "dc"
+    await label(api, "a", "3")
+    await api.ok("DELETE", "/api/v1/namespaces/ns/configmaps/c")
+    assert (await ask(api, **query))[0] == "de"
+    assert looked == [3]
+    await api.ok("DELETE", "/api/v1/namespaces/ns/configmaps/d")
+    page, metadata = await ask(api, **query)
+    assert (page, metadata["remainingItemCount"]) == ("ea", 1)
+    assert looked == [3, 3], "too few of the front were left"
+
+
+async def label(api: Api, name: str, tier: str) -> None:
+    await api.patch(
+        f"/api/v1/namespaces/ns/configmaps/{name}", {"metadata": {"labels": {"tier": tier}}}
+    )
+
+
+@pytest.mark.parametrize("down", ["", "-"])
+async def test_the_front_by_a_label_is_looked_for_among_those_with_its_first_values(
+    api: Api, monkeypatch: pytest.MonkeyPatch, down: str
+) -> None:
+    looked: list[int] = []
+
+    def seen(sorting: Sorting, entries: Any, count: int) -> Any:
+        looked.append(len(entries))
+        return beginning(sorting, entries, count)
+
+    monkeypatch.setattr(answers, "beginning", seen)
+    monkeypatch.setattr(answers, "FRONT", 2)
+    page, _ = await ask(api, sortBy=f"{down}.metadata.labels.tier", limit=2)
+    assert (page, looked) == ("ad" if down else "ce", [2])
+
+
 async def test_what_is_decoded_still_waits_for_its_order(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:

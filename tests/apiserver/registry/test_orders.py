@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import Any
 from urllib.parse import urlencode
@@ -17,20 +16,19 @@ from hypothesis import strategies as st
 
 from apiserver.errors import TimedOut
 from apiserver.kinds.served import Resource
-from apiserver.meta.gvk import GroupResource
 from apiserver.registry import answers, orders
 from apiserver.registry.options import ListOptions
 from apiserver.registry.orders import Order, Sorting
 from apiserver.registry.questions import read
 from apiserver.schema.types import Schema
-from apiserver.storage.interface import Event, ObjectKey, Record, key_order
+from apiserver.storage.interface import key_order
 from apiserver.storage.postgres import PostgresStore
 from apiserver.watch import cache as caches
 from apiserver.watch.cache import Cache
 from apiserver.watch.entry import Entry
 from tests.support.api import Api, serving
+from tests.support.cachelog import CacheLog
 
-WIDGETS = GroupResource("toys.example", "widgets")
 RESOURCE: Any = object()
 ABSENT: Any = object()
 
@@ -52,31 +50,11 @@ sort_keys = st.lists(
 )
 
 
-@dataclass(slots=True)
-class Log:
-    """A cache, and the clock and the versions that its log would have."""
-
-    position: int = 0
-
-    def cache(self) -> Cache:
-        cache = Cache(WIDGETS, lambda resource, data: ({}, {}), self)
-        cache.loaded(0)
-        return cache
-
-    def write(self, cache: Cache, place: tuple[str, str], deleted: bool, spec: Any) -> None:
-        key = ObjectKey(*WIDGETS, *place)
-        old = cache.get(key)
-        if deleted and old is None:
-            return
-        self.position += 1
-        named = {n: v for n, v in zip(("one", "two"), spec, strict=True) if v is not ABSENT}
-        metadata = {"namespace": place[0], "name": place[1]}
-        data = orjson.dumps(
-            {"kind": "Widget", "apiVersion": "v1", "metadata": metadata, "spec": named}
-        )
-        type_ = "DELETED" if deleted else "ADDED" if old is None else "MODIFIED"
-        record = Record(key, "u", self.position, data)
-        cache.apply(Event(type_, record, self.position - 1, 0))
+class Log(CacheLog):
+    def put(self, cache: Cache, place: tuple[str, str], deleted: bool, pair: Any) -> None:
+        """pair: spec.one and spec.two."""
+        named = zip(("one", "two"), pair, strict=True)
+        self.write(cache, place, deleted, {n: v for n, v in named if v is not ABSENT})
 
 
 def sorting(keys: list[str]) -> Sorting:
@@ -117,7 +95,7 @@ def test_an_order_moved_to_another_state_is_that_state_sorted(
     log = Log()
     cache = log.cache()
     for write in history:
-        log.write(cache, *write)
+        log.put(cache, *write)
     kept_at, wanted = (data.draw(st.integers(0, log.position)) for _ in range(2))
     by = sorting(keys)
     old, new = cache.state_at(kept_at, namespace), cache.state_at(wanted, namespace)
@@ -130,13 +108,40 @@ def test_an_order_moved_to_another_state_is_that_state_sorted(
     assert moved == [e.json for e in brute_force(keys, new)]
 
 
+@given(
+    st.lists(writes, max_size=30),
+    st.data(),
+    sort_keys,
+    st.sampled_from(["", "a"]),
+    st.integers(1, 5),
+)
+def test_of_a_beginning_what_is_known_is_the_beginning_of_a_later_state(
+    history: list[Any], data: st.DataObject, keys: list[str], namespace: str, count: int
+) -> None:
+    log = Log()
+    cache = log.cache()
+    for write in history:
+        log.put(cache, *write)
+    found_at, wanted = (data.draw(st.integers(0, log.position)) for _ in range(2))
+    by = sorting(keys)
+    old, new = cache.state_at(found_at, namespace), cache.state_at(wanted, namespace)
+    assert old is not None and new is not None
+    front = Order(RESOURCE, found_at, by.ordered(old)[:count])
+    near = orders.led(cache, front, wanted, namespace)
+    assert near is not None
+    moved = [e.json for e in by.moved(near.order.items, near.steps, whole=False)]
+    assert moved == [e.json for e in by.ordered(new)][: len(moved)]
+    gone = sum(old is not None for old, _ in near.steps)
+    assert len(moved) >= min(count, len(old)) - gone, "one goes for each that is gone or changed"
+
+
 @given(st.lists(writes, max_size=30), st.sampled_from(["", "-"]))
 def test_an_order_has_a_reverse(history: list[Any], down: str) -> None:
     """Also of objects without a value, and of equal ones."""
     log = Log()
     cache = log.cache()
     for write in history:
-        log.write(cache, *write)
+        log.put(cache, *write)
     up = "" if down else "-"
     there = sorting([f"{down}.spec.one"]).ordered(cache.select())
     back = sorting([f"^{up}.spec.one", "-.metadata.namespace", "-.metadata.name"])
@@ -148,7 +153,7 @@ def test_runs_are_merged_into_one_order(specs: list[Any], keys: list[str]) -> No
     log = Log()
     cache = log.cache()
     for i, spec in enumerate(specs):
-        log.write(cache, ("a", f"n{i}"), False, spec)
+        log.put(cache, ("a", f"n{i}"), False, spec)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(orders, "RUN", 3)
         found = sorting(keys).ordered(cache.select())
@@ -159,7 +164,7 @@ def test_names_are_known_without_decoding() -> None:
     log = Log()
     cache = log.cache()
     for name in "xyz":
-        log.write(cache, ("a", name), False, (1, 1))
+        log.put(cache, ("a", name), False, (1, 1))
 
     def shown(state: Any) -> Any:
         raise AssertionError("was decoded")
@@ -172,13 +177,13 @@ def test_names_are_known_without_decoding() -> None:
 def test_an_order_goes_with_the_window_and_with_the_schema(monkeypatch: pytest.MonkeyPatch) -> None:
     log = Log()
     cache = log.cache()
-    log.write(cache, ("a", "x"), False, (1, 1))
+    log.put(cache, ("a", "x"), False, (1, 1))
     order = Order(RESOURCE, cache.resource_version, list(cache.select()))
     orders.keep(cache, ("n",), order)
     other: Resource = Any  # type: ignore[assignment]
     assert orders.find(cache, ("n",), other, order.at, "") is None
     assert orders.find(cache, ("m",), RESOURCE, order.at, "") is None
-    log.write(cache, ("a", "x"), False, (2, 2))
+    log.put(cache, ("a", "x"), False, (2, 2))
     assert orders.find(cache, ("n",), RESOURCE, cache.resource_version, "") is not None
     monkeypatch.setattr(caches, "WINDOW_SECONDS", -1.0)
     cache.forget_old()

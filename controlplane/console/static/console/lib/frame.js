@@ -40,7 +40,7 @@ export function build(find) {
     onchange: (e) => (e.target.value === OTHER ? another(frame, e.target) : toNamespace(frame, e.target)),
   });
   const tree = new Tree();
-  addEventListener("console:counted", () => tree.recount());
+  addEventListener("console:counted", ({ detail }) => tree.recount(detail));
   const own = h("nav", { class: "places", "aria-label": "Of the tenant" });
   const places = h("nav", { class: "places", "aria-label": "Installation" });
   const skip = (event) => (event.preventDefault(), main.focus()); // and shows no view anew

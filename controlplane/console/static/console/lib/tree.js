@@ -23,6 +23,7 @@ export class Tree {
     this.element = h("div", { class: "tree" }, this.filter, this.list);
     this.opened = new Set(recall("sections", OPEN));
     this.counters = new Set(); // each counts one line of those that are shown
+    this.numbers = new Map(); // full name -> how many are shown there
     this.waiting = false;
     this.state = { tenant: "", resources: [], namespace: "", chosen: "" };
   }
@@ -38,8 +39,10 @@ export class Tree {
     this.counters.clear();
   }
 
-  /** Something was made or deleted: counts anew, without moving anything. */
-  recount() {
+  /** Something was made or deleted: counts anew, without moving anything. listed: {name, count} of
+   *  a resource as somebody has just listed it; where the same is shown there is nothing to do. */
+  recount(listed = null) {
+    if (listed && [undefined, listed.count].includes(this.numbers.get(listed.name))) return;
     if (this.waiting) return;
     this.waiting = true;
     setTimeout(() => {
@@ -53,6 +56,7 @@ export class Tree {
     const { resources, chosen } = this.state;
     const word = this.filter.value.trim().toLowerCase();
     this.counters.clear();
+    this.numbers = new Map(); // those of before may still come
     const fits = (one) =>
       !word ||
       [fullName(one), one.kind, ...one.shortNames].some((n) => n.toLowerCase().includes(word));
@@ -85,6 +89,7 @@ export class Tree {
   }
 
   line(resource) {
+    const { numbers } = this;
     const { tenant, namespace, chosen } = this.state;
     const here = `${groupPart(resource)}/${resource.resource}` === chosen;
     const query =
@@ -102,6 +107,7 @@ export class Tree {
     );
     const counter = async () => {
       const found = await count(tenant, resource, namespace);
+      numbers.set(fullName(resource), found);
       shown.textContent = found === null ? "" : short(found);
       if (found !== null) shown.title = number(found);
       link.classList.toggle("empty", found === 0);

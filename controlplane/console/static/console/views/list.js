@@ -193,8 +193,14 @@ class List {
   tellCount() {
     const { rows, remaining, loads } = this.table;
     const now = rows.size + remaining;
-    if (this.counted !== undefined && this.counted !== now) dispatchEvent(new CustomEvent("console:counted"));
-    if (loads) this.counted = now;
+    if (!loads || this.counted === now) return;
+    const isFirst = this.counted === undefined;
+    this.counted = now;
+    const isWhole = SELECTORS.every((name) => !this.query.has(name));
+    if (isFirst && !isWhole) return;
+    // the first number is news only to who has counted others before
+    const detail = isFirst ? { name: fullName(this.resource), count: now } : null;
+    dispatchEvent(new CustomEvent("console:counted", { detail }));
   }
 
   /** Who may not list all namespaces may list some. */
