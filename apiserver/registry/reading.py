@@ -16,6 +16,7 @@ from typing import Any
 
 from apiserver.errors import BadRequest, Expired, NotFound, PlainError
 from apiserver.golang.strconv import NumError, go_quote, parse_uint
+from apiserver.kinds.apiextensions.conversion import ConversionFailed
 from apiserver.registry import continuation
 from apiserver.registry.core import Item, Registry, State
 from apiserver.registry.offload import LARGE, by_size
@@ -321,9 +322,17 @@ async def _exact(
 
 def labelled(scope: Scope, selection: Selection, cache: Cache, at: int) -> Sequence[State] | None:
     """Of the state at ``at`` the few that have a label which the selection demands; None where
-    nothing is demanded, or of many. A webhook may give an object other labels in its version."""
-    if scope.resource.webhook is not None:
+    nothing is demanded, or of many. A webhook may give an object other labels in its version, and
+    an object of a version that is gone fails every list."""
+    resource = scope.resource
+    if resource.webhook is not None:
         return None
+    if resource.versions_may_go:
+        try:
+            for version in cache.versions:
+                resource.check_stored_version(version)
+        except ConversionFailed:
+            return None
     return cache.having(selection.demands, at, scope.namespace, LABELLED)
 
 

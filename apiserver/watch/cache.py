@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.once import once
-from apiserver.storage.interface import Event, ObjectKey, Record, key_order
+from apiserver.storage.interface import Event, ObjectKey, Record, key_order, stored_api_version
 from apiserver.watch.entry import Change, Entry, Index
 from apiserver.watch.labelled import Demand, Labelled, Part, together, within
 
@@ -93,6 +93,8 @@ class Cache:
         self._entries: list[Entry] = []
         self._by_key: dict[tuple[str, str], Entry] = {}
         self.labelled = Labelled()
+        self.versions = set[str]()
+        """In which objects that it has, or had, are stored."""
         self._selected: dict[str, Entries] = {}
         self._settled: tuple[tuple[int, int], Entries] | None = None
         self.memo: dict[Any, Made] = {}
@@ -227,6 +229,7 @@ class Cache:
             entry = Entry.of(self.resource, record, self._index)
             order = self._order(entry.namespace, entry.name)
             entry.labels = self.labelled.add(entry.labels, order)
+            self.versions.add(stored_api_version(entry.json))
             self._keys.append(order)
             self._entries.append(entry)
             self._by_key[order] = entry
@@ -246,6 +249,7 @@ class Cache:
         at = bisect_left(self._keys, order)
         deleted, size = event.type == "DELETED", len(new.json)
         self.size += (0 if deleted else size) - (0 if old is None else len(old.json))
+        self.versions.add(stored_api_version(new.json))
         self._label(order, old, None if deleted else new)
         if deleted:
             if old is not None:
