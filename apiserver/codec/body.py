@@ -90,9 +90,9 @@ def unrecognized(why: object, expected_kind: str, data: bytes) -> BadRequest:
     )
 
 
-def not_registered(gvk: GroupVersionKind) -> str:
+def not_registered(gvk: GroupVersionKind, scheme: str = SCHEME) -> str:
     return (
-        f'no kind "{gvk.kind}" is registered for version "{gvk.api_version}" in scheme "{SCHEME}"'
+        f'no kind "{gvk.kind}" is registered for version "{gvk.api_version}" in scheme "{scheme}"'
     )
 
 
