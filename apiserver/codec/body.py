@@ -38,8 +38,17 @@ def decode_text(data: bytes, *, is_yaml: bool, merge: bool = False) -> tuple[Any
         raise BodyError(str(e)) from None
     if value is None:
         value = {}
+    if isinstance(errors, json.Duplicates):
+        _check_members(errors.given)
     read_kind(value)
     return value, errors
+
+
+def _check_members(given: Any) -> None:
+    """What is given twice has to be right each time. Raises BodyError."""
+    for name, member in given.items() if isinstance(given, dict) else ():
+        if name in ("apiVersion", "kind"):
+            _check_text(name, member)
 
 
 def read_kind(value: Any) -> tuple[str, str]:
@@ -61,12 +70,16 @@ def read_kind(value: Any) -> tuple[str, str]:
 
 def _text(value: dict[str, Any], name: str) -> str:
     member = value.get(name)
+    _check_text(name, member)
+    return member or ""
+
+
+def _check_text(name: str, member: Any) -> None:
     if member is not None and not isinstance(member, str):
         raise BodyError(
             f"{_NO_KIND}json: cannot unmarshal {json_kind(member)} into Go struct field "
             f".{name} of type string"
         )
-    return member or ""
 
 
 def unrecognized(why: object, expected_kind: str, data: bytes) -> BadRequest:
@@ -77,9 +90,9 @@ def unrecognized(why: object, expected_kind: str, data: bytes) -> BadRequest:
     )
 
 
-def not_registered(gvk: GroupVersionKind) -> str:
+def not_registered(gvk: GroupVersionKind, scheme: str = SCHEME) -> str:
     return (
-        f'no kind "{gvk.kind}" is registered for version "{gvk.api_version}" in scheme "{SCHEME}"'
+        f'no kind "{gvk.kind}" is registered for version "{gvk.api_version}" in scheme "{scheme}"'
     )
 
 

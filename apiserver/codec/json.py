@@ -32,12 +32,20 @@ class JSONError(ValueError):
     """The bytes are not JSON; the text is Go's."""
 
 
-class _Pairs(list[tuple[str, Any]]):
-    """An object that repeats a member name, as it was written."""
+class Given(dict[str, Any]):
+    """An object that repeats a member name: ``items()`` are all that were written, in their order,
+    anything else knows the last of each name."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self._pairs = pairs
+
+    def items(self) -> Any:
+        return self._pairs
 
 
 class _Hook:
-    """Builds dictionaries; objects with repeated names stay lists of pairs for a second pass."""
+    """Builds dictionaries; objects with repeated names keep all of them for a second pass."""
 
     __slots__ = ("repeated",)
 
@@ -48,7 +56,7 @@ class _Hook:
         obj = dict(pairs)
         if len(obj) != len(pairs):
             self.repeated = True
-            return _Pairs(pairs)
+            return Given(pairs)
         return obj
 
 
@@ -142,8 +150,10 @@ def _replace_surrogates(value: Any) -> Any:
     """A lone surrogate becomes U+FFFD, as Go decodes it."""
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value)
-    if isinstance(value, _Pairs):
-        return _Pairs((_SURROGATE.sub("\ufffd", k), _replace_surrogates(v)) for k, v in value)
+    if isinstance(value, Given):
+        return Given(
+            [(_SURROGATE.sub("\ufffd", k), _replace_surrogates(v)) for k, v in value.items()]
+        )
     if isinstance(value, dict):
         return {_SURROGATE.sub("\ufffd", k): _replace_surrogates(v) for k, v in value.items()}
     if isinstance(value, list):
@@ -153,25 +163,25 @@ def _replace_surrogates(value: Any) -> Any:
 
 class Duplicates(list[str]):
     """Errors for members given twice, which can be joined with errors for unknown members in the
-    order in which Go meets both."""
+    order in which Go meets both. given: the value in which they are (`Given`)."""
 
-    def __init__(self, tree: Any) -> None:
-        self._tree = tree
+    def __init__(self, given: Any) -> None:
+        self.given = given
         super().__init__(self.joined([]))
 
     def joined(self, unknown: Sequence[str]) -> list[str]:
         """``unknown``: texts like ``unknown field "spec.foo"``. What stands below an unknown member
         is not looked at."""
         errors: dict[str, None] = {}
-        _walk(self._tree, "", frozenset(unknown), errors)
+        _walk(self.given, "", frozenset(unknown), errors)
         errors.update(dict.fromkeys(unknown))
         return list(errors)[:MAX_STRICT_ERRORS]
 
 
 def _walk(value: Any, path: str, unknown: frozenset[str], errors: dict[str, None]) -> None:
-    if isinstance(value, _Pairs | dict):
+    if isinstance(value, dict):
         seen = set()
-        for name, member in value if isinstance(value, _Pairs) else value.items():
+        for name, member in value.items():
             where = f"{path}.{name}" if path else name
             if (text := f'unknown field "{where}"') in unknown:
                 errors[text] = None
@@ -186,9 +196,9 @@ def _walk(value: Any, path: str, unknown: frozenset[str], errors: dict[str, None
 
 
 def _resolve(value: Any, merge: bool) -> Any:
-    if isinstance(value, _Pairs):
+    if isinstance(value, Given):
         resolved: dict[str, Any] = {}
-        for name, member in value:
+        for name, member in value.items():
             member = _resolve(member, merge)
             resolved[name] = (
                 _merged(resolved[name], member) if merge and name in resolved else member

@@ -35,6 +35,7 @@ def decode_json_patch(body: bytes, *, check: bool = True) -> tuple[list[Object],
         raise BadRequest(
             f"{prefix}{_mismatch(value, '[]handlers.jsonPatchOp' if check else 'jsonpatch.Patch')}"
         )
+    given = duplicates.given if isinstance(duplicates, json.Duplicates) else value
     doubled = _by_operation(duplicates)
     errors: list[str] = []
     for i, operation in enumerate(value):
@@ -47,7 +48,7 @@ def decode_json_patch(body: bytes, *, check: bool = True) -> tuple[list[Object],
             )
         if check:
             errors += doubled.get(i, [])
-            errors += _check_operation(i, operation, prefix)
+            errors += _check_operation(i, given[i], prefix)
     return value, [f"json patch {e}" for e in errors] if check else []
 
 
@@ -62,8 +63,8 @@ def _by_operation(duplicates: list[str]) -> dict[int, list[str]]:
 
 
 def _check_operation(i: int, operation: Object, prefix: str) -> list[str]:
-    for name, kind in _OPERATION_MEMBERS.items():
-        value = operation.get(name)
+    for name, value in operation.items():
+        kind = _OPERATION_MEMBERS.get(name)
         if kind and value is not None and not isinstance(value, str):
             raise BadRequest(
                 f"{prefix}json: cannot unmarshal {json_kind(value)} into Go struct field "

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from apiserver.codec import body, negotiate, strict
+from apiserver.codec.json import Duplicates
 from apiserver.endpoints.encodings import BY_MEDIA_TYPE
 from apiserver.endpoints.encodings.base import Encoding
 from apiserver.endpoints.request import ApiRequest
@@ -23,6 +24,7 @@ from apiserver.registry.patchtypes import PatchType
 from apiserver.registry.scope import Scope
 from apiserver.schema import builtin
 from apiserver.schema.decode import DecodeError, decode
+from apiserver.schema.types import Schema
 
 
 class Body(NamedTuple):
@@ -78,6 +80,8 @@ def decode_body(encoding: Encoding, data: bytes, scope: Scope, validation: str) 
     if raw_fields := scope.resource.hooks.raw_fields:
         value = encoding.keep_raw(value, data, way_of(raw_fields))
     try:
+        if typed and isinstance(problems, Duplicates):
+            decode(_schema(scope, kind), problems.given)  # what comes twice has to fit each time
         obj, unknown = decode_value(scope, value)
     except DecodeError as e:
         text = encoding.type_error(str(e), value, kind)
@@ -106,11 +110,15 @@ def decode_value(scope: Scope, value: Any) -> tuple[Object, list[str]]:
     kind = body_kind(scope)
     if kind == scope.gvk:
         return scope.decode(value)
-    decoded = decode(builtin.schema_for(kind), value)
+    decoded = decode(_schema(scope, kind), value)
     obj = decoded.value
     obj.setdefault("metadata", {})
     obj["kind"], obj["apiVersion"] = kind.kind, kind.api_version
     return obj, decoded.strict
+
+
+def _schema(scope: Scope, kind: GroupVersionKind) -> Schema:
+    return scope.schema if kind == scope.gvk else builtin.schema_for(kind)
 
 
 def identify(

@@ -33,7 +33,7 @@ def type_name(value: Any, *, number: bool = False) -> str:
         return "bool"
     if isinstance(value, int | float):
         return f"number {value!r}" if number else "number"
-    return _NAMES.get(type(value), "null")
+    return next((name for of, name in _NAMES.items() if isinstance(value, of)), "null")
 
 
 _NAMES: dict[type, str] = {str: "string", list: "array", dict: "object"}

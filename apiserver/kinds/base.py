@@ -89,7 +89,8 @@ class Kind:
     be Kubernetes' own.
     dependents: what a deletion without a policy does with dependents: "delete" (in the background),
     "orphan" (jobs and replication controllers, as ever), or "none" where the garbage collector's
-    finalizers are never set (events). two_phases: the first DELETE is the kind's own doing
+    finalizers are never set (events). graceful: what is marked waits for its grace period to end;
+    elsewhere none counts. two_phases: the first DELETE is the kind's own doing
     (begin_deletion), with other words for preconditions that do not hold; collected_at_once: and
     sets the garbage collector's finalizers. orphan_warning: what a deletion that orphans for want
     of a policy is warned of. row_order: the key by which a list's Table is sorted; None leaves the
@@ -113,6 +114,7 @@ class Kind:
     standard_finalizers = True
     dependents = "delete"
     orphan_warning = ""
+    graceful = False
     two_phases = False
     collected_at_once = False
     name_rule: Callable[[str, bool], list[str]] | None = None
@@ -310,5 +312,5 @@ class Kind:
         return False
 
     def grace_period(self, obj: Object, requested: int | None) -> int | None:
-        """Seconds of graceful deletion, or None where the kind deletes at once (all but pods)."""
+        """Seconds of graceful deletion, or None where it is deleted at once."""
         return None

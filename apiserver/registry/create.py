@@ -37,8 +37,7 @@ async def create(
     asker = scope.asker(size)
 
     async def attempt(candidate: Object) -> Stored:
-        metadata = candidate["metadata"]
-        objectmeta.drop_deletion(metadata)
+        objectmeta.wipe_system_fields(candidate["metadata"])
         await drop_doubled_owners(scope, asker, candidate)
         w = write.begin(registry, scope, request, target, candidate, None, asker)
         await write.manage(w)

@@ -212,9 +212,11 @@ def mark(scope: Scope, new: Object, options: DeleteOptions) -> Step:
     if _namespace_waits(new):
         return Step.NOTHING
     started = bool(metadata.get("deletionTimestamp"))
+    if metadata.get("deletionGracePeriodSeconds", 0) < 0:
+        metadata["deletionGracePeriodSeconds"] = 1  # as its maker gave it, by PUT or apply
     if not started:
         graceful = _begin(scope, new, options)
-    elif not metadata.get("deletionGracePeriodSeconds"):
+    elif not hooks.graceful or not metadata.get("deletionGracePeriodSeconds"):
         graceful = False
     elif not _shorten(scope, metadata, options):
         return Step.NOTHING

@@ -28,23 +28,27 @@ from apiserver.meta.times import format_time
 METADATA = FieldPath("metadata")
 
 
-def drop_deletion(metadata: dict[str, Any]) -> None:
-    """What only the server sets when it deletes; nobody owns it either."""
-    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
-        metadata.pop(name, None)
+_SYSTEM_FIELDS = (
+    "creationTimestamp",
+    "uid",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "selfLink",
+)
 
 
 def wipe_system_fields(metadata: dict[str, Any]) -> None:
-    """What a client cannot say of an object that it makes."""
-    drop_deletion(metadata)
-    for name in ("creationTimestamp", "uid"):
+    """What a client cannot say of an object that it makes by POST. By PUT and apply it can: such an
+    object may come into the world while it is being deleted (``endpoints/handlers/create.go``
+    alone calls WipeObjectMetaSystemFields)."""
+    for name in _SYSTEM_FIELDS:
         metadata.pop(name, None)
 
 
 def fill_system_fields(metadata: dict[str, Any], now: datetime, uid: str = "") -> None:
-    """Before create: a uid (a new one, unless it is given) and creationTimestamp, a generated name,
-    nothing that only deletion sets."""
-    drop_deletion(metadata)
+    """Before create: a uid (a new one, unless it is given), creationTimestamp and a generated
+    name."""
+    metadata.pop("selfLink", None)
     metadata["creationTimestamp"] = format_time(now)
     metadata["uid"] = uid or names.random_uid()
     if metadata.get("generateName") and not metadata.get("name"):

@@ -184,21 +184,34 @@ def _first_error(text: str, decode: Decode, error: DecodeError) -> str:
 
 
 def _same_kind(scope: Scope, patched: Any, patched_text: Callable[[], str]) -> None:
-    """A patch may not turn the object into one of another kind; one without a kind is taken for
-    what it was."""
-    gvk = scope.gvk
-    if not scope.resource.has_go_type:
-        return  # of a custom object, validation says so
-    try:
-        api_version, kind = body.read_kind(patched)
-    except body.BodyError as error:
-        raise strict.patch_invalid(patched_text(), str(error)) from None
+    """As `check_kind`; of a custom object that has a kind, validation says whether it is right."""
+    if scope.resource.has_go_type:
+        check_kind(scope.gvk, patched, patched_text)
+    elif not _kind_of(patched, patched_text)[1]:
+        text = patched_text()
+        raise strict.patch_invalid(text, f"Object 'Kind' is missing in '{text}'")
+
+
+def check_kind(
+    gvk: GroupVersionKind, patched: Any, patched_text: Callable[[], str], scheme: str = body.SCHEME
+) -> None:
+    """A patch may not turn what is ``gvk`` into something of another kind; what has no kind any
+    more is taken for what it was. Raises Invalid."""
+    api_version, kind = _kind_of(patched, patched_text)
     kind = kind or gvk.kind
     if (api_version, kind) != (gvk.api_version, gvk.kind):
         claimed = GroupVersionKind(*GroupVersion.parse(api_version), kind)
-        known = not api_version or builtin.has_go_type(claimed)
-        why = body.not_converted(claimed, gvk) if known else body.not_registered(claimed)
+        known = not api_version or (scheme == body.SCHEME and builtin.has_go_type(claimed))
+        why = body.not_converted(claimed, gvk) if known else body.not_registered(claimed, scheme)
         raise strict.patch_invalid(patched_text(), why)
+
+
+def _kind_of(patched: Any, patched_text: Callable[[], str]) -> tuple[str, str]:
+    """(apiVersion, kind). Raises Invalid."""
+    try:
+        return body.read_kind(patched)
+    except body.BodyError as error:
+        raise strict.patch_invalid(patched_text(), str(error)) from None
 
 
 def read_applied(patch: Patch) -> tuple[Object, str]:

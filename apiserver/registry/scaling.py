@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import cache
 
 from apiserver.errors import Conflict, Invalid, NotFound
-from apiserver.fielderrors import invalid
+from apiserver.fielderrors import FieldErrors, FieldPath, invalid
 from apiserver.fieldmanager.managed import InvalidManagedFields
 from apiserver.fieldmanager.manager import FieldManager
 from apiserver.fieldmanager.scale import (
@@ -20,6 +20,12 @@ from apiserver.fieldmanager.scale import (
     to_scale,
 )
 from apiserver.fieldmanager.updater import MissingVersion
+from apiserver.kinds.common import namerules
+from apiserver.kinds.common.objectmeta import (
+    identity_errors,
+    shared_errors,
+    standard_finalizer_errors,
+)
 from apiserver.kinds.served import Resource
 from apiserver.meta.gvk import GroupKind, GroupResource, GroupVersionKind
 from apiserver.meta.objects import Object, copy_json
@@ -147,10 +153,9 @@ def _live(scope: Scope, old: Object) -> Object:
 
 
 def _put_back(scope: Scope, old: Object, scale: Object) -> Object:
+    if scope.resource.checks_scale and (errors := _errors(scale)):
+        raise Invalid(GroupKind("autoscaling", "Scale"), scope.name, errors)
     replicas = scale.get("spec", {}).get("replicas", 0)
-    if replicas < 0 and scope.resource.checks_scale:
-        error = invalid("spec.replicas", replicas, "must be greater than or equal to 0")
-        raise Invalid(GroupKind("autoscaling", "Scale"), scope.name, [error])
     new: Object = copy_json(old)
     scope.resource.hooks.set_scale(new, replicas)
     metadata = scale.get("metadata", {})
@@ -172,6 +177,18 @@ def _put_back(scope: Scope, old: Object, scale: Object) -> Object:
     if entries:
         new["metadata"]["managedFields"] = entries
     return new
+
+
+def _errors(scale: Object) -> FieldErrors:
+    """The Scale has to be right as a whole, also what of it nobody stores
+    (``pkg/apis/autoscaling/validation`` ValidateScale)."""
+    metadata, path = scale.get("metadata", {}), FieldPath("metadata")
+    errors = identity_errors(metadata, path, namespaced=True, name_rule=namerules.dns_subdomain)
+    errors += shared_errors(metadata, path) + standard_finalizer_errors(metadata, path)
+    replicas = scale.get("spec", {}).get("replicas", 0)
+    if replicas < 0:
+        errors.append(invalid("spec.replicas", replicas, "must be greater than or equal to 0"))
+    return errors
 
 
 def _paths(resource: Resource) -> ReplicasPaths:

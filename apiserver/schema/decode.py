@@ -121,7 +121,7 @@ class _Struct:
         return {name: make() for name, make in self.always}
 
     def decode(self, value: Any, run: Run, path: Path) -> Any:
-        if type(value) is not dict:
+        if not isinstance(value, dict):
             if value is not None:
                 run.save(type_error(type_name(value), self.schema.go_type, path))
             return self.zero()
@@ -194,7 +194,7 @@ def _map(schema: Schema, values: Schema) -> Decoder:
     go_type = schema.go_type
 
     def decode_map(value: Any, run: Run, path: Path) -> Any:
-        if type(value) is not dict:
+        if not isinstance(value, dict):
             if value is not None:
                 run.save(type_error(type_name(value), go_type, path))
             return {}
@@ -291,7 +291,7 @@ def _schema_or(other: Callable[[Any, Path], Any]) -> Decoder:
     errors show the field in the schema behind the outer one."""
 
     def decode_one(value: Any, run: Run, path: Path) -> Any:
-        return _schema_props(value, path) if type(value) is dict else other(value, path)
+        return _schema_props(value, path) if isinstance(value, dict) else other(value, path)
 
     return decode_one
 

@@ -30,7 +30,7 @@ View = Callable[[Server, ApiRequest, Send], Awaitable[HttpResponseBase | None]]
 """None: the view has sent its answer itself (a stream)."""
 
 
-_METHODS = ("get", "post", "put", "patch", "delete")
+_METHODS = ("get", "head", "post", "put", "patch", "delete")
 _HANDLERS = {method.upper(): method for method in _METHODS}
 
 

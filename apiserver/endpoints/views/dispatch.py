@@ -152,7 +152,7 @@ def find_scope(server: Server, request: ApiRequest) -> Scope | None:
         served=served,
         user=request.user,
         namespace=info.namespace if resource.namespaced else "",
-        name=parts[1] if len(parts) > 1 else "",
+        name=parts[1] if len(parts) > 1 and (info.subresource or info.verb != "create") else "",
         subresource=info.subresource,
         user_agent=request.header(b"user-agent"),
         warnings=request.warnings.copy(),
@@ -169,6 +169,9 @@ def _is_route(request: ApiRequest, resource: Resource, served: ServedVersion) ->
     info = request.info
     if not resource.has_routes and not _handles_path(request, resource, served):
         return False
+    if not resource.has_routes:
+        _check_verb(request, resource, served)
+        return True
     if (len(info.parts) > 3 and info.subresource != _WITH_PATHS) or (
         info.scoped and not resource.namespaced
     ):
@@ -181,9 +184,9 @@ def _is_route(request: ApiRequest, resource: Resource, served: ServedVersion) ->
         there = info.subresource in served.subresources
     else:
         there = not (_OF_ONE if named else _LIST if across else _OF_MANY).isdisjoint(served.verbs)
-    if resource.has_routes and not there:
+    if not there:
         raise UnknownResource
-    _check_method(request, resource, served, named=named, across=across)
+    _check_method(request, served, named=named, across=across)
     return True
 
 
@@ -207,9 +210,19 @@ def _handles_path(request: ApiRequest, resource: Resource, served: ServedVersion
     return True
 
 
-def _check_method(
-    request: ApiRequest, resource: Resource, served: ServedVersion, *, named: bool, across: bool
-) -> None:
+def _check_verb(request: ApiRequest, resource: Resource, served: ServedVersion) -> None:
+    """Objects of definitions have no routes: the verb alone decides, so HEAD reads as GET does, and
+    a POST may name anything (k8s.io/apiextensions-apiserver ``customresource_handler.go``). Raises
+    MethodNotAllowed, BadRequest."""
+    verb, subresource = request.info.verb, request.info.subresource
+    verbs = served.subresources[subresource].verbs if subresource else served.verbs
+    if verb not in verbs or (verb == "watch" and request.method != "GET"):
+        raise MethodNotAllowed(resource.group_resource, verb)
+    if verb in ("update", "patch") and len(request.info.parts) == 1:
+        raise BadRequest("name must be provided")
+
+
+def _check_method(request: ApiRequest, served: ServedVersion, *, named: bool, across: bool) -> None:
     """named: the path has the name of an object; across: it stands for all namespaces."""
     method, subresource = request.method or "", request.info.subresource
     if request.info.verb == "watch" and method != "GET":
@@ -225,6 +238,4 @@ def _check_method(
         if wants_name != named:
             verb = ""
     if verb not in verbs or (across and method != "GET"):
-        if not resource.has_routes:
-            raise MethodNotAllowed(resource.group_resource, request.info.verb)
         raise MethodNotAllowed

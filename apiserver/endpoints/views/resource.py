@@ -64,6 +64,9 @@ class ResourceView(KubernetesView):
         stored = await reading.get(self.registry, self.scope, read_version(self.request.query))
         return encode.object_response(self.request, self.scope, kind, stored)
 
+    async def head(self, request: ApiRequest) -> HttpResponseBase | None:
+        return await self.get(request)
+
     async def _list(self) -> HttpResponseBase | None:
         options = ListOptions.parse(self.request.query)
         scope = self.scope

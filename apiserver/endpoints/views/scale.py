@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from django.http.response import HttpResponseBase
 
-from apiserver.codec import negotiate, strict
+from apiserver.codec import body, negotiate, strict
 from apiserver.endpoints import bodies, encode, scale_table
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.views.resource import ResourceView
@@ -16,6 +17,7 @@ from apiserver.meta.objects import Object
 from apiserver.registry import patching, reading, scaling
 from apiserver.registry.options import WriteOptions, read_version
 from apiserver.registry.result import Stored
+from apiserver.registry.scope import Scope
 from apiserver.registry.update import update
 from apiserver.registry.write import Request
 from apiserver.schema import builtin
@@ -63,7 +65,7 @@ class ScaleView(ResourceView):
         merge = patching.merger(self.scope, patch, builtin.schema_for(scaling.SCALE))
 
         def patched(live: Object) -> Object:
-            scale = merge(live, lambda *_: None, scaling.decode_scale)
+            scale = merge(live, _still_scale, scaling.decode_scale)
             patching.check_name_and_namespace(self.scope, scale)
             return scale
 
@@ -86,3 +88,12 @@ class ScaleView(ResourceView):
         )
         stored = await update(self.registry, self.scope, change, request)
         return self._response(kind, self.scope.resource.hooks.scale_written(stored.object))
+
+
+_CUSTOM_SCALES = "k8s.io/client-go/scale/util.go:146"
+"""Where kube-apiserver registers what it takes for a Scale of a custom resource."""
+
+
+def _still_scale(scope: Scope, patched: Any, patched_text: Callable[[], str]) -> None:
+    scheme = body.SCHEME if scope.resource.has_go_type else _CUSTOM_SCALES
+    patching.check_kind(scaling.SCALE, patched, patched_text, scheme)

@@ -42,6 +42,7 @@ class Pod(Kind):
     status = True
     status_keeps = ("ownerReferences",)
     returns_deleted = True
+    graceful = True
     unprinted = frozenset({"ephemeralcontainers", "resize"})
 
     def default(self, obj: Object, version: str) -> None:

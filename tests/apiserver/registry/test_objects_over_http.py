@@ -13,7 +13,7 @@ import pytest
 from apiserver.authz.attributes import Attributes, Decision
 from apiserver.meta import features
 from apiserver.storage.interface import Store
-from tests.support.api import Api, serving
+from tests.support.api import TYPES, Api, serving
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
@@ -285,3 +285,39 @@ async def test_preconditions_may_stand_in_the_query(api: Api) -> None:
     await api.ok("DELETE", f"{path}?uid=other", {"dryRun": ["All"]})
     query = f"uid={metadata['uid']}&resourceVersion={metadata['resourceVersion']}"
     await api.ok("DELETE", f"{path}?{query}")
+
+
+BORN = {"deletionTimestamp": "2020-01-01T00:00:00Z", "deletionGracePeriodSeconds": -5}
+"""What a client may say of an object that a PUT or an apply makes, and may not in a POST."""
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+async def test_an_object_may_be_made_as_one_that_is_being_deleted(api: Api, method: str) -> None:
+    lease: dict[str, Any] = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": {}}
+    lease["metadata"] = {"name": "x", "selfLink": "/x", "finalizers": ["a.b/c"], **BORN}
+    type = TYPES["apply"] if method == "PATCH" else "application/json"
+    metadata = (await api.ok(method, f"{LEASES}/x?fieldManager=me", lease, type))["metadata"]
+    assert ({name: metadata.get(name) for name in BORN}, "selfLink" in metadata) == (BORN, False)
+    left = await api.ok("DELETE", f"{LEASES}/x?propagationPolicy=Foreground")
+    assert left["metadata"]["deletionGracePeriodSeconds"] == 0, "its kind knows no grace"
+    assert left["metadata"]["deletionTimestamp"] == BORN["deletionTimestamp"]
+    assert left["metadata"]["finalizers"] == ["a.b/c", "foregroundDeletion"]
+    await api.patch(f"{LEASES}/x", {"metadata": {"finalizers": None}})
+    assert (await api("GET", f"{LEASES}/x"))[0] == 404
+
+
+async def test_a_pod_made_without_grace_can_be_deleted(api: Api) -> None:
+    pod: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", **BORN}}
+    pod["spec"] = {"containers": [{"name": "c", "image": "i"}]}
+    await api.ok("PATCH", f"{PODS}/x?fieldManager=me", pod, TYPES["apply"])
+    await api.ok("DELETE", f"{PODS}/x?gracePeriodSeconds=0")
+    assert (await api("GET", f"{PODS}/x"))[0] == 404
+
+
+async def test_what_only_the_server_says_of_a_posted_object_does_not_count(api: Api) -> None:
+    said = {**BORN, "selfLink": "/x", "uid": "me", "creationTimestamp": BORN["deletionTimestamp"]}
+    metadata = (await api.ok("POST", CONFIG_MAPS, config_map(**said)))["metadata"]
+    assert not metadata.keys() & {*BORN, "selfLink"}
+    assert metadata["uid"] != said["uid"]
+    assert metadata["creationTimestamp"] != said["creationTimestamp"]
