@@ -1,5 +1,5 @@
-"""A tenant's limits are asked about one write without storing it (pp_rehearse), by the same rules as
-by pp_commit (pp_exceeded)."""
+"""A tenant's limits are asked about one write without storing it (pp_rehearse), by the rule that
+pp_commit has (pp_exceeded)."""
 
 from typing import ClassVar
 
