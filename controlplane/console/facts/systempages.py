@@ -46,11 +46,19 @@ FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
 GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 30
 """
+_SINCE = """
+coalesce(h.head - (
+    SELECT e.previous FROM events e
+    WHERE e.tenant_id = h.tenant_id AND e.resource_version > coalesce({}, 0)
+    ORDER BY e.resource_version LIMIT 1
+), 0)
+"""
+"""By how many versions what follows the log is behind it: none where nothing was written since, as in
+a tenant that has never been used, whose versions do not begin with 1. h: its row of tenant_heads."""
 _LOGS = f"""
 SELECT t.name, h.head, h.floor, h.log_bytes,
     coalesce(extract(epoch FROM h.retention), %(retention)s)::bigint,
-    {BEGINS},
-    greatest(h.head - coalesce(s.indexed, 0), 0), greatest(h.head - coalesce(c.through, 0), 0)
+    {BEGINS}, {_SINCE.format("s.indexed")}, {_SINCE.format("c.through")}
 FROM tenant_heads h JOIN tenancy_tenant t ON t.id = h.tenant_id
 LEFT JOIN search_heads s USING (tenant_id) LEFT JOIN tally_heads c USING (tenant_id)
 ORDER BY h.log_bytes DESC LIMIT %(most)s
