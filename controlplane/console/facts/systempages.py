@@ -53,8 +53,8 @@ coalesce(h.head - (
     ORDER BY e.resource_version LIMIT 1
 ), 0)
 """
-"""By how many versions what follows the log is behind it: none where nothing was written since, as in
-a tenant that has never been used, whose versions do not begin with 1. h: its row of tenant_heads."""
+"""By how many versions what follows the log is behind it: none where nothing was written since, as
+in a tenant that has never been used, whose versions do not begin with 1. h: of tenant_heads."""
 _LOGS = f"""
 SELECT t.name, h.head, h.floor, h.log_bytes,
     coalesce(extract(epoch FROM h.retention), %(retention)s)::bigint,
