@@ -3,7 +3,6 @@ real Chromium, and with the rights of an ordinary user."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -55,8 +54,7 @@ def space(site: Installation) -> None:
 
 
 def made(site: Installation, path: str, name: str, manager: str = "tests", **more: Any) -> Any:
-    finalizers = {"finalizers": more.pop("finalizers", [])}
-    body = {"metadata": {"name": name, **finalizers}, **more}
+    body = {"metadata": {"name": name}, **more}
     status, answer = site.request("POST", f"{path}?fieldManager={quote(manager)}", body)
     assert status == 201, answer
     return answer
@@ -334,32 +332,6 @@ def test_what_was_deleted_comes_back_from_the_list(console: Console, site: Insta
     row(console, "lost-first").find_element(By.CSS_SELECTOR, "a").click()
     console.see("DELETED")
     assert "/configmaps/past/lost-first?tab=history" in console.browser.current_url
-
-
-def test_who_asked_for_a_deletion_stands_above_who_finished_it(
-    console: Console, site: Installation
-) -> None:
-    made(site, MAPS, "held", finalizers=["example.com/hold"])
-    gone(site, MAPS, "held")
-    connection = site.connect()
-    headers = {
-        "Authorization": f"Bearer {site.token}",
-        "Content-Type": "application/merge-patch+json",
-        "Impersonate-User": "the-controller",
-        "Impersonate-Group": "system:masters",
-    }
-    body = json.dumps({"metadata": {"finalizers": None}})
-    connection.request("PATCH", f"{MAPS}/held", body, headers)
-    assert connection.getresponse().status == 200
-    connection.close()
-    console.open("/t/demo/deleted?namespace=past")
-    console.see("ConfigMap held")
-    shown = row(console, "ConfigMap held").text
-    last = site.request("GET", f"{REVISIONS}?limit=1")[1]["items"][0]
-    asker = last["deletion"]["request"]["username"]
-    assert f"{asker}\nfinished by the-controller" in shown and "delete" in shown
-    console.open("/t/demo/core/configmaps/past/held?tab=history")
-    console.see(f"asked for by {asker} in {last['deletion']['revision']}")
 
 
 def test_a_kind_and_a_namespace_narrow_it(console: Console, site: Installation) -> None:

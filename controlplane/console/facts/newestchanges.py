@@ -4,6 +4,8 @@ to one row for each tenant, user and verb."""
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from django.db.models import QuerySet
 
 from apiserver.storage.models import AuditEntry
@@ -29,8 +31,8 @@ def newest(changes: QuerySet[AuditEntry], names: dict[int, str], *, all_: bool) 
 
 def _folded(shown: QuerySet[AuditEntry], names: dict[int, str]) -> list[Answer]:
     own = list(shown.filter(OWN).values_list("pk", "tenant_id", "user_name", "verb")[:_LOOKED_AT])
-    first: dict[tuple[object, ...], object] = {}
-    counts: dict[object, int] = {}
+    first: dict[tuple[object, ...], UUID] = {}
+    counts: dict[UUID, int] = {}
     for key, *alike in own:
         key = first.setdefault(tuple(alike), key)
         counts[key] = counts.get(key, 0) + 1
