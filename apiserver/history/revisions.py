@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apiserver.audit.trail import MANAGER
+from apiserver.history.asked import marks
 from apiserver.history.visit import PastObject, Visit
 from apiserver.kinds.history.revision import API_VERSION
 from apiserver.meta.objects import Object
@@ -24,16 +25,20 @@ async def revisions_of(
     visit: Visit, past: Sequence[tuple[Version, PastObject]], *, whole: bool
 ) -> list[Object]:
     """Revisions of versions; ``whole``: with their objects."""
+    asked = await marks(visit, past)
+    known = [*(version for version, _ in past), *asked.values()]
     with storage_errors(visit.scope):
-        entries = await visit.history.entries(visit.scope.tenant.id, [v for v, _ in past])
+        entries = await visit.history.entries(visit.scope.tenant.id, known)
     may_audit: dict[str, bool] = {}
     revisions = []
     for version, state in past:
         namespace = version.record.key.namespace
         if namespace not in may_audit:
             may_audit[namespace] = await visit.may_audit(namespace)
-        entry = entries.get(version.number)
-        revision = _revision(visit, version, state, entry, may_audit[namespace])
+        audited = may_audit[namespace]
+        revision = _revision(visit, version, state, entries.get(version.number), audited)
+        if (mark := asked.get(version.number)) is not None:
+            revision["deletion"] = _deletion(mark, entries.get(mark.number), audited)
         if whole:
             revision["object"] = state.object
         revisions.append(revision)
@@ -64,6 +69,17 @@ def _revision(
     }
     head = {"kind": visit.scope.resource.kind, "apiVersion": API_VERSION, "metadata": metadata}
     return head | {name: value for name, value in members.items() if value}
+
+
+def _deletion(mark: Version, entry: Object | None, audited: bool) -> Object:
+    """The write that began a deletion which another one finished."""
+    of_entry = _of_entry(mark, entry, audited)
+    members = {
+        "revision": str(mark.number),
+        "time": format_micro_time(mark.at),
+        **{name: of_entry.get(name) for name in ("verb", "manager", "request")},
+    }
+    return {name: value for name, value in members.items() if value}
 
 
 def reference(version: Version, obj: Mapping[str, Any]) -> Object:

@@ -105,7 +105,7 @@ async def _store(w: Writing, given: object) -> Stored:
     if w.request.dry_run:
         if await w.registry.store.get(w.scope.tenant.id, w.scope.key(metadata["name"])) is not None:
             raise await _already_exists(w)
-        return Stored.of_object(form.answer)
+        return await write.commit(w, form)
     if given and _is_version(given):
         raise PlainError("resourceVersion should not be set on objects to be created")
     try:

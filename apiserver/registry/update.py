@@ -111,10 +111,9 @@ class _Update:
             w.new["metadata"] = resource.ordered_metadata(w.new["metadata"])
             return Stored.of_object(w.new), False
         form = await write.encode(w)
-        if self.request.dry_run:
-            return Stored.of_object(form.answer), False
         passing = (Stale, KeyMissing, Claimed, NeedMissing)
-        return await write.commit(w, form, state.resource_version, passing=passing), True
+        stored = await write.commit(w, form, state.resource_version, passing=passing)
+        return stored, not self.request.dry_run
 
     async def _completes(self, old: Object, state: State) -> bool:
         """Whether an update that changes nothing is to be stored all the same: the first one of an

@@ -232,10 +232,11 @@ async def commit(
     *,
     passing: tuple[type[StorageError], ...] = (),
 ) -> Stored:
-    """Stores it, if what is stored is still at version ``expected`` (0: absent). An object that is
-    too large with its managedFields is stored without them, unless somebody applies it
-    (k8s.io/apiserver ``endpoints/handlers/{create,update,patch}.go``). Raises ApiError, and the
-    errors ``passing``."""
+    """Stores it, if what is stored is still at version ``expected`` (0: absent); a dry run is told
+    what the tenant's limits would refuse, and stores nothing. An object that is too large with its
+    managedFields is stored without them, unless somebody applies it (k8s.io/apiserver
+    ``endpoints/handlers/{create,update,patch}.go``). Raises ApiError, and the errors
+    ``passing``."""
     try:
         return await _commit(w, form, expected, (*passing, ObjectTooLarge))
     except ObjectTooLarge:
@@ -256,6 +257,9 @@ async def _commit(
     claims = w.registry.claims(resource, obj)
     write = write_of(operation, key, obj, form.data, expected, claims, needs)
     with storage_errors(scope, key.name, passing=passing):
+        if w.request.dry_run:
+            await w.registry.store.rehearse(scope.tenant.id, write)
+            return Stored.of_object(form.answer)
         written = await w.registry.write(
             scope, write, form.answer, w.attributes.audit, w.request.manager
         )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from apiserver.storage.call import BIGINT, BIGINTS, BOOLEANS, TEXTS, function
+from apiserver.storage.call import BIGINT, BIGINTS, BOOLEAN, BOOLEANS, TEXT, TEXTS, function
 from apiserver.storage.errors import (
     Claimed,
     InvalidText,
@@ -36,6 +36,14 @@ _COMMIT = function(
     BOOLEANS,  # deleting
     *(TEXTS,) * 5,  # claims, needs, audit, its user and verb
     BIGINTS,  # its code
+)
+_REHEARSE = function(
+    "pp_rehearse",
+    "status, version, before, current",
+    BIGINT,
+    *(TEXT,) * 5,  # operation, the key's four parts
+    BIGINT,  # bytes of the text
+    BOOLEAN,  # deleting
 )
 OPERATIONS = {"create": b"A", "update": b"M", "delete": b"D"}
 EVENT_TYPES: dict[str, EventType] = {"create": "ADDED", "update": "MODIFIED", "delete": "DELETED"}
@@ -80,6 +88,17 @@ async def commit(connection: Connection, tenant: int, batch: Sequence[Prepared])
     Raises psycopg's errors."""
     rows = await _COMMIT.rows(connection, *_parameters(tenant, batch))
     return [_outcome(item.write, *row) for item, row in zip(batch, rows, strict=True)]
+
+
+async def rehearse(connection: Connection, tenant: int, item: Prepared) -> Outcome:
+    """What `commit` would say of a write that is alone, by the tenant's limits as they are now;
+    nothing is locked or written. Raises psycopg's errors."""
+    write, stored = item
+    operation = OPERATIONS[write.operation].decode()
+    (row,) = await _REHEARSE.rows(
+        connection, tenant, operation, *write.key, len(stored), write.deleting
+    )
+    return _outcome(write, *row)
 
 
 def _parameters(tenant: int, batch: Sequence[Prepared]) -> list[Any]:

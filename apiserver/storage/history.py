@@ -133,9 +133,12 @@ class History:
     def __init__(self, database: Database, transformer: Transformer) -> None:
         self._database, self._transformer = database, transformer
 
-    async def get(self, tenant: int, versions: Sequence[int]) -> Sequence[Version]:
-        """Those of them that are retained, the newest first."""
-        asked = {"versions": list(versions), "limit": len(versions), "bytes": 2**62}
+    async def get(
+        self, tenant: int, versions: Sequence[int], *, max_bytes: int = 2**62
+    ) -> Sequence[Version]:
+        """Those of them that are retained, the newest first, none after those that have
+        ``max_bytes`` together."""
+        asked = {"versions": list(versions), "limit": len(versions), "bytes": max_bytes}
         return (await self._versions(tenant, _ONE, asked))[0]
 
     async def of_key(

@@ -286,6 +286,11 @@ class Store(Reader, Protocol):
         Unavailable (its ``unknown`` says whether the write may have been committed nevertheless;
         that is looked up first)."""
 
+    async def rehearse(self, tenant: int, write: Write) -> None:
+        """Raises what `write` would for the tenant's limits as they are now and for the object's
+        size and text: QuotaExceeded, RateExceeded, ObjectTooLarge, InvalidText, TenantGone,
+        Unavailable. Locks and writes nothing, and does not look whether the precondition holds."""
+
     def observe(self, observer: Observer) -> None:
         """``observer(tenant, events)`` is called, in the event loop, with all that this process
         commits, in the order of the log and before the writers get their answers."""

@@ -47,6 +47,9 @@ class PostgresStore(PostgresReader):
     async def write(self, tenant: int, write: Write) -> int:
         return await self._writer.write(tenant, write)
 
+    async def rehearse(self, tenant: int, write: Write) -> None:
+        await self._writer.rehearse(tenant, write)
+
     def observe(self, observer: Observer) -> None:
         self._writer.observers.append(observer)
 

@@ -113,7 +113,10 @@ WHERE w.before < %(bytes)s ORDER BY w.resource_version
 """
 _BEHIND = """
 SELECT h.tenant_id FROM tenant_heads h LEFT JOIN search_heads s ON s.tenant_id = h.tenant_id
-WHERE h.head > coalesce(s.indexed, 0) ORDER BY h.tenant_id LIMIT %s
+WHERE h.head > coalesce(s.indexed, 0) AND EXISTS (
+    SELECT 1 FROM events e
+    WHERE e.tenant_id = h.tenant_id AND e.resource_version > coalesce(s.indexed, 0)
+) ORDER BY h.tenant_id LIMIT %s
 """
 
 

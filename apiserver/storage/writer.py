@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 import psycopg
 
-from apiserver.storage.commit import Outcome, Prepared, check_size, check_text, commit
+from apiserver.storage.commit import Outcome, Prepared, check_size, check_text, commit, rehearse
 from apiserver.storage.errors import (
     InvalidText,
     KeyExists,
@@ -55,10 +55,20 @@ class Writer:
         while self._tasks:
             await asyncio.wait(self._tasks)
 
-    async def write(self, tenant: int, write: Write) -> int:
+    def _prepared(self, tenant: int, write: Write) -> Prepared:
+        """Raises ObjectTooLarge, InvalidText."""
         check_size(write)
         check_text(write)
-        item = Prepared(write, self._transformer.encode(tenant, write.key, write.data))
+        return Prepared(write, self._transformer.encode(tenant, write.key, write.data))
+
+    async def rehearse(self, tenant: int, write: Write) -> None:
+        item = self._prepared(tenant, write)
+        outcome = await self._database.read(lambda connection: rehearse(connection, tenant, item))
+        if isinstance(outcome, StorageError):
+            raise outcome
+
+    async def write(self, tenant: int, write: Write) -> int:
+        item = self._prepared(tenant, write)
         future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         queue = self._queues.get(tenant)
         if queue is None:

@@ -54,7 +54,12 @@ def remember(request: HttpRequest, person: Person) -> None:
 
 
 def _logout(request: HttpRequest) -> HttpResponse:
-    """Wrapped as all pages of the admin site: only a POST with the CSRF token gets here."""
+    """Wrapped as all pages of the admin site: a POST gets here with the CSRF token only. Who comes
+    by a link stays logged in, and is shown the form."""
+    if request.method in ("GET", "HEAD"):
+        shown = render(request, "console/logout.html", status=405)
+        shown["Allow"] = "POST, OPTIONS"
+        return shown
     provider: OidcSettings | None = settings.POLYPLANE_CONSOLE_OIDC
     held = request.session.get(_HELD) if request.method == "POST" else None
     response: HttpResponse = admin.site.logout(request)

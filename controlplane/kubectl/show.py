@@ -47,6 +47,9 @@ def history(revisions: Sequence[Json], now: datetime | None = None) -> str:
         note = f"of {revision['restored']}" if revision.get("restored") else ""
         note = "oldest retained" if revision.get("oldest") else note
         note = "there is one again" if revision.get("present") else note
+        asked = _user(revision.get("deletion") or {})
+        if asked not in {"", _user(revision)}:
+            note = f"asked for by {asked}" + (f", {note}" if note else "")
         rows.append(
             [
                 revision["metadata"]["name"],

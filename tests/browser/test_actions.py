@@ -191,6 +191,44 @@ def test_scaling_warns_of_who_scales_as_well(changes: Changes) -> None:
     console.see("HorizontalPodAutoscaler shop/hpa-scaler scales this: it may soon be set back.")
 
 
+def test_scaling_says_how_many_there_are_wherever_a_definition_keeps_them(
+    changes: Changes,
+) -> None:
+    console = changes.console
+    spec = {"type": "object", "properties": {"size": {"type": "integer"}}}
+    schema = {"type": "object", "properties": {"spec": spec, "status": {"type": "object"}}}
+    scale = {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}
+    version = {"name": "v1", "served": True, "storage": True, "subresources": {"scale": scale}}
+    make(
+        console,
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+        "pools.scaled.example.com",
+        spec={
+            "group": "scaled.example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "pools", "singular": "pool", "kind": "Pool", "listKind": "Pools"},
+            "versions": [{**version, "schema": {"openAPIV3Schema": schema}}],
+        },
+    )
+    pools = "/apis/scaled.example.com/v1/namespaces/shop/pools"
+    body = {"apiVersion": "scaled.example.com/v1", "kind": "Pool", "metadata": {"name": "large"}}
+    site = console.installation
+    eventually(
+        lambda: (
+            site.request("POST", f"/clusters/demo{pools}", {**body, "spec": {"size": 7}})[0] == 201
+        )
+    )
+    console.open("/t/demo/scaled.example.com/pools/shop/large")
+    changes.press("scale")
+    console.see("Replicas (now 7)")
+    assert console.one("dialog input[type=number]").get_attribute("value") == "7"
+    console.open("/t/demo/apps/deployments?namespace=shop")
+    deployment(console, "listed")
+    changes.select("listed")
+    changes.press("scale")
+    console.see(f"Replicas (now {get(console, f'{DEPLOYMENTS}/listed')['spec']['replicas']})")
+
+
 def test_scaling_warns_of_who_controls_it(changes: Changes) -> None:
     console = changes.console
     deployment(console, "above")

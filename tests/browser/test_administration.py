@@ -13,6 +13,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
 from tests.support.consolebrowser import Console
+from tests.support.installation import eventually
 
 SLOWLY = 2.5
 """Seconds that a request takes which is slow."""
@@ -193,3 +194,33 @@ def test_who_has_no_role_is_refused_by_the_server(somebody: Console) -> None:
     assert somebody.one(".toolbar button").get_property("disabled")
     somebody.one(".toolbar .why").click()
     somebody.see("No rule grants you “create tenants of tenancy.polyplane.dev”")
+
+
+def test_a_tenants_settings_say_whose_it_is_and_what_it_is_made_from(console: Console) -> None:
+    site = console.installation
+    root = "/apis/tenancy.polyplane.dev/v1"
+    version = "tenancy.polyplane.dev/v1"
+    template = {
+        "apiVersion": version,
+        "kind": "TenantTemplate",
+        "metadata": {"name": "starter"},
+        "spec": {"objects": []},
+    }
+    assert site.request("POST", f"{root}/tenanttemplates", template)[0] == 201
+    tenant = {
+        "apiVersion": version,
+        "kind": "Tenant",
+        "metadata": {"name": "owned-tenant"},
+        "spec": {
+            "owners": [{"kind": "User", "name": "alice"}, {"kind": "Group", "name": "dev:ops"}],
+            "templates": [{"name": "starter"}],
+        },
+    }
+    assert site.request("POST", f"{root}/tenants", tenant)[0] == 201
+    eventually(lambda: site.request("GET", "/clusters/owned-tenant/api/v1/namespaces")[0] == 200)
+    console.open("/tenants/owned-tenant")
+    console.see("Of whom, and from what")
+    shown = [one.text for one in console.all("dl.about dd")]
+    assert shown == ["dev:ops (Group), alice (User)", "starter"]
+    (owner,) = (a for a in console.all("dl.about a") if a.text == "dev:ops")
+    assert str(owner.get_attribute("href")).endswith("/access?kind=Group&subject=dev%3Aops")

@@ -254,7 +254,7 @@ def test_the_login(somebody: Console) -> None:
     "path",
     [
         *("", "auth/user/", "auth/user/add/", "auth/user/1/change/", "password_change/"),
-        *("tenancy/tenant/", "console/storedobject/", "console/storedevent/", "nosuch/"),
+        *("tenancy/tenant/", "console/storedobject/", "console/storedevent/", "nosuch/", "logout/"),
     ],
 )
 @pytest.mark.parametrize("width", [WIDTH, 390])

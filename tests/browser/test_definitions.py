@@ -140,3 +140,12 @@ def test_who_may_not_list_them_is_told(somebody: Console) -> None:
     somebody.log_in("nobody")
     somebody.open(PAGE)
     somebody.see('cannot list resource "customresourcedefinitions"')
+
+
+def test_each_condition_that_is_not_good_has_a_line_of_its_own(console: Console) -> None:
+    define(console, "firsts", "Twin", version("v1", storage=True))
+    define(console, "seconds", "Twin", version("v1", storage=True))
+    console.open(PAGE)
+    console.until(lambda: "NamesAccepted=False" in row(console, "seconds"))
+    told = [line for line in row(console, "seconds").split("\n") if "=False " in line]
+    assert len(told) == 2 and all(line.count("=False ") == 1 for line in told)

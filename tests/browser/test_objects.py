@@ -324,6 +324,7 @@ def test_a_stuck_object_is_explained_and_freed(console: Console, site: Installat
     console.open(f"{PAGE}/stuck?tab=stuck")
     console.see("a controller of example.com; cleaner has put it there")
     assert "kubectl patch configmaps/stuck -n shop --type=json" in console.text()
+    assert "--context demo" in console.text(), "as the tenant's kubeconfig calls it"
     press(console, ".remove-finalizer")
     console.see("It is for a controller of example.com to do that")
     assert not console.one("dialog button[type=submit]").is_enabled()

@@ -199,6 +199,23 @@ def test_from_no_page_a_link_leads_on(console: Console) -> None:
     console.until(lambda: console.browser.title == "Overview · Polyplane")
 
 
+@pytest.mark.parametrize(
+    ("path", "heading"),
+    [
+        ("/t/never-was/", "Not found"),
+        ("/t/never-was/core/configmaps", "Not found"),
+        ("/tenants/never-was", "Not found"),
+    ],
+)
+def test_a_page_that_cannot_be_shown_has_a_heading(
+    console: Console, path: str, heading: str
+) -> None:
+    console.open(path)
+    console.until(lambda: console.all("main .failure"))
+    assert [h1.text for h1 in console.all("main h1")] == [heading]
+    console.complaints()  # that it is not there
+
+
 def test_the_side_leads_to_the_tenants_page(console: Console) -> None:
     console.open("/t/demo/core/configmaps")
     console.browser.find_element(By.LINK_TEXT, "Tenant demo").click()
@@ -241,6 +258,8 @@ def test_whoever_logs_out_is_out(somebody: Console) -> None:
     somebody.one(".top .menu button").click()
     somebody.browser.find_element(By.XPATH, "//button[text()='Log out']").click()
     somebody.arrive("/admin/logout/")
+    assert somebody.one("h1").text == "You are logged out"
+    assert somebody.one("main a.button").text == "Log in again"
     somebody.open("/t/demo/core/configmaps")
     somebody.arrive("/admin/login/")
 

@@ -110,6 +110,9 @@ class MemoryStore:
             observer(tenant, [event])
         return self._head
 
+    async def rehearse(self, tenant: int, write: Write) -> None:
+        """It has no limits."""
+
     def observe(self, observer: Observer) -> None:
         self._observers.append(observer)
 

@@ -17,8 +17,19 @@ from django.db.migrations.state import StateApps
 
 FOLDER = Path(__file__).parent
 
-FUNCTIONS = ("audit", "bound", "claims", "commit", "fields", "reads", "search", "tally", "tenants")
-"""The files that define functions; claims before those that call what it defines."""
+FUNCTIONS = (
+    "audit",
+    "bound",
+    "claims",
+    "limits",
+    "commit",
+    "fields",
+    "reads",
+    "search",
+    "tally",
+    "tenants",
+)
+"""The files that define functions; claims and limits before those that call what they define."""
 
 OURS = """
 SELECT p.oid::regprocedure::text FROM pg_proc p

@@ -56,8 +56,7 @@ DECLARE
     v_size integer;
     v_old_size integer;
     v_old_deleting boolean;
-    v_marks boolean;
-    v_lightens boolean;
+    v_exceeded text;
     v_claims text[];
 BEGIN
     -- The lock makes the order of versions the order of commits: a sequence alone lets readers see
@@ -94,40 +93,20 @@ BEGIN
         current := coalesce(current, 0);
         v_old_size := coalesce(v_old_size, 0);
 
-        -- Preconditions first, then limits. A delete, and the mark that begins one, is never
-        -- refused for a limit. A write that lightens (that makes the object smaller, or is of one
-        -- that is being deleted) may draw on a reserve of a quarter of the limit, so that
-        -- finalizers can come off in a tenant that is full. 1024 bytes are room for what such a
-        -- write adds of itself (deletionTimestamp, managedFields). A limit that is NULL makes
-        -- its comparison NULL, and so does not bind.
-        v_marks := p_deleting[i] AND NOT v_old_deleting AND v_size <= v_old_size + 1024;
-        v_lightens := v_size < v_old_size OR p_deleting[i] AND v_size <= v_old_size + 1024;
+        -- Preconditions first, then limits.
+        v_exceeded := pp_exceeded(
+            p_operation[i], v_size, v_old_size, p_deleting[i], v_old_deleting,
+            v_object_count, v_head.max_objects, v_bytes, v_head.max_bytes,
+            v_hour_bytes, v_head.max_hour_bytes, v_head.log_bytes + v_logged, v_head.max_log_bytes
+        );
         status := CASE
             WHEN p_operation[i] = 'A' AND current <> 0 THEN 'exists'
             WHEN p_operation[i] <> 'A' AND current = 0 THEN 'missing'
             WHEN p_operation[i] <> 'A' AND current <> p_expected[i] THEN 'stale'
-            WHEN p_operation[i] = 'D' OR p_operation[i] = 'M' AND v_marks THEN 'done'
-            WHEN p_operation[i] = 'A' AND v_object_count >= v_head.max_objects THEN 'objects'
-            WHEN v_size > v_old_size AND v_bytes + v_size - v_old_size
-                > v_head.max_bytes + CASE WHEN v_lightens THEN v_head.max_bytes / 4 ELSE 0 END
-                THEN 'bytes'
-            WHEN v_hour_bytes + v_size
-                > v_head.max_hour_bytes
-                    + CASE WHEN v_lightens THEN v_head.max_hour_bytes / 4 ELSE 0 END
-                THEN 'hour'
-            WHEN v_head.log_bytes + v_logged + v_size
-                > v_head.max_log_bytes
-                    + CASE WHEN v_lightens THEN v_head.max_log_bytes / 4 ELSE 0 END
-                THEN 'log'
-            ELSE 'done' END;
+            ELSE coalesce(v_exceeded, 'done') END;
 
-        -- Definitions are few and added seldom: they are counted when one comes.
-        IF status = 'done' AND p_resource[i] = 'customresourcedefinitions' AND p_operation[i] = 'A'
-            AND p_group[i] = 'apiextensions.k8s.io' AND v_head.max_definitions <= (
-                SELECT count(*) FROM objects o
-                WHERE o.tenant_id = p_tenant AND o.api_group = 'apiextensions.k8s.io'
-                    AND o.resource = 'customresourcedefinitions'
-            )
+        IF status = 'done' AND pp_defines(p_operation[i], p_group[i], p_resource[i])
+            AND v_head.max_definitions <= pp_definitions(p_tenant)
         THEN
             status := 'definitions';
         END IF;

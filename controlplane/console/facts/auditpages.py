@@ -35,6 +35,9 @@ _RESTORE = re.compile(
     r"(?:cluster)?revisions/(\d+)/(rollback|undelete)(?:\?|\Z)"
 )
 _MOST = 500
+OWN = Q(user_name__in=(SERVER, CONTROLLER.name)) & Q(uri="")
+"""What the server's own controllers do. Such entries have no address, which every request has (uri:
+an alias of `by_people`; it is asked for last, so that few entries are looked into)."""
 _SPAN = timedelta(days=1)
 
 
@@ -66,12 +69,10 @@ def wants_all(request: HttpRequest, parameter: str) -> bool:
 
 def by_people(rows: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
     """Without questions and dry runs, which stored nothing and were not refused, and without what
-    the server's own controllers write of themselves: status, and renewals of leases. Those entries
-    have no address, which every request has."""
+    the server's own controllers write of themselves: status, and renewals of leases."""
     answered = Q(resource_version=0, code__lt=400)
-    own = Q(user_name__in=(SERVER, CONTROLLER.name))  # first: few entries are looked into
     renewal = Q(api_group="coordination.k8s.io", resource="leases", verb="update")
-    routine = own & Q(uri="") & (Q(part="status") | renewal)
+    routine = OWN & (Q(part="status") | renewal)
     looked_into = rows.alias(
         uri=_text("data__requestURI"), part=_text("data__objectRef__subresource")
     )

@@ -20,8 +20,9 @@ from apiserver.storage.models import AuditEntry, Lease
 from controlplane import environment
 from controlplane.console.facts import counted, rates
 from controlplane.console.facts.asking import Answer, asked
-from controlplane.console.facts.auditpages import by_people, described, wants_all
+from controlplane.console.facts.auditpages import wants_all
 from controlplane.console.facts.endingpages import server_certificates
+from controlplane.console.facts.newestchanges import newest
 from controlplane.console.facts.tenantpages import used
 from controlplane.tenancy.models import Tenant
 from controlplane.version import KUBERNETES, VERSION
@@ -45,11 +46,19 @@ FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
 GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 30
 """
+_SINCE = """
+coalesce(h.head - (
+    SELECT e.previous FROM events e
+    WHERE e.tenant_id = h.tenant_id AND e.resource_version > coalesce({}, 0)
+    ORDER BY e.resource_version LIMIT 1
+), 0)
+"""
+"""By how many versions what follows the log is behind it: none where nothing was written since, as
+in a tenant that has never been used, whose versions do not begin with 1. h: of tenant_heads."""
 _LOGS = f"""
 SELECT t.name, h.head, h.floor, h.log_bytes,
     coalesce(extract(epoch FROM h.retention), %(retention)s)::bigint,
-    {BEGINS},
-    greatest(h.head - coalesce(s.indexed, 0), 0), greatest(h.head - coalesce(c.through, 0), 0)
+    {BEGINS}, {_SINCE.format("s.indexed")}, {_SINCE.format("c.through")}
 FROM tenant_heads h JOIN tenancy_tenant t ON t.id = h.tenant_id
 LEFT JOIN search_heads s USING (tenant_id) LEFT JOIN tally_heads c USING (tenant_id)
 ORDER BY h.log_bytes DESC LIMIT %(most)s
@@ -101,14 +110,12 @@ def system(account: User, request: HttpRequest) -> Answer:
 @asked("GET", role=VIEWERS)
 def overview(account: User, request: HttpRequest) -> Answer:
     """What there is, and who has most of it or little left; what was written and refused in the
-    last hour (`rates.minutes`); which webhooks and policies fail, and the newest changes; with
-    ``changes=all`` those, too, that `by_people` leaves out."""
+    last hour (`rates.minutes`); which webhooks and policies fail, and the newest changes, with
+    ``changes=all`` each of them (`newest`)."""
     names = dict(Tenant.objects.values_list("pk", "name"))
     since = timezone.now() - rates.RECENT
     entries = AuditEntry.objects.filter(tenant_id__in=list(names), resource_version__gt=0)
-    changes = entries.filter(at__gte=since)
-    if not wants_all(request, "changes"):
-        changes = by_people(changes)
+    changes = newest(entries.filter(at__gte=since), names, all_=wants_all(request, "changes"))
     tenants, found = used(account), counted.snapshots()
     return {
         "totals": _totals(tenants) | {"watches": counted.watches(found.values())},
@@ -116,7 +123,7 @@ def overview(account: User, request: HttpRequest) -> Answer:
         "full": _nearly_full(tenants),
         "failing": _failing(found.values(), names),
         "minutes": rates.minutes(list(names)),
-        "changes": [{**described(row, names), "event": None} for row in changes[:_MOST]],
+        "changes": changes,
     }
 
 

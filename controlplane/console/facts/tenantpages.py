@@ -87,6 +87,7 @@ def _row(tenant: Tenant, head: TenantHead | None) -> dict[str, Any]:
         "state": tenant.state,
         "created": tenant.created_at.isoformat(),
         "owners": tenant.owners,
+        "templates": tenant.templates,
         "expires": tenant.expires_at.isoformat() if tenant.expires_at else None,
         "protected": tenant.deletion_protection,
         "objects": head.object_count if head else 0,

@@ -252,3 +252,26 @@ async def test_nothing_is_written_there_and_nothing_watched(api: Api) -> None:
         ("GET", f"{SHOP}/{version}/rollback"),
     ):
         assert (await api(method, path, {}))[0] == 405, (method, path)
+
+
+async def test_who_asked_for_a_deletion_that_another_one_finished_is_told(api: Api) -> None:
+    """The first write that set deletionTimestamp, however many came between; a deletion at once
+    was asked for by whoever did it."""
+    held = config_map("held")
+    held["metadata"]["finalizers"] = ["a.example/one", "a.example/two"]
+    await api.ok("POST", CONFIG_MAPS, held)
+    await api.ok("POST", CONFIG_MAPS, config_map("free"))
+    marked = await api.ok("DELETE", f"{CONFIG_MAPS}/held")
+    for left in (["a.example/two"], []):
+        patch = {"metadata": {"finalizers": left}}
+        await api.patch(f"{CONFIG_MAPS}/held?fieldManager=finisher", patch, "merge")
+    await api.ok("DELETE", f"{CONFIG_MAPS}/free")
+    free, gone = await listed(api, selecting(SHOP, resource="configmaps", type="DELETED"))
+    assert free["objectRef"]["name"] == "free" and "deletion" not in free
+    asked = gone["deletion"]
+    assert asked["revision"] == marked["metadata"]["resourceVersion"]
+    assert (asked["verb"], gone["verb"]) == ("delete", "patch")
+    assert asked["request"]["auditID"] != gone["request"]["auditID"]
+    assert asked["time"] < gone["time"]
+    single = await api.ok("GET", f"{SHOP}/{gone['metadata']['name']}")
+    assert single["deletion"] == asked

@@ -118,3 +118,45 @@ async def test_an_object_that_is_too_large_without_managers_too_is_413(
     monkeypatch.setattr(commit, "MAX_OBJECT", 4000)
     status, answer = await api("POST", PATH, {"metadata": {"name": "a"}, "data": LONG})
     assert status == 413 and answer["message"].endswith("limit is 4000")
+
+
+@pytest.mark.parametrize("limit", ["objects", "bytes", "hour_bytes", "log_bytes"])
+async def test_a_dry_run_refuses_what_the_write_would(api: Api, limit: str) -> None:
+    """Of each way to write; and once there is room, both are let through."""
+    made = await api.ok("POST", PATH, configmap("a", 10))
+    merge, apply = "application/merge-patch+json", "application/apply-patch+yaml"
+    applied = {"apiVersion": "v1", "kind": "ConfigMap", **configmap("c", 10)}
+    writes: list[tuple[Any, ...]] = [
+        ("POST", PATH, configmap("b", 10)),
+        ("PUT", f"{PATH}/a", {**made, "data": {"a": "x" * 100}}),
+        ("PATCH", f"{PATH}/a", {"data": {"a": "y" * 200}}, merge),
+        ("PATCH", f"{PATH}/c?fieldManager=m", applied, apply),
+    ]
+    creates = (writes[0], writes[3])
+    await _limit(api, **{limit: 0})
+    for method, path, *body in writes:
+        dry = await api(method, f"{path}{'&' if '?' in path else '?'}dryRun=All", *body)
+        status, refused = await api(method, path, *body)
+        if limit == "objects" and (method, path, *body) not in creates:
+            assert status == dry[0] == 200
+            continue
+        assert status == (403 if limit in {"objects", "bytes"} else 429)
+        assert (dry[0], dry[1]["message"]) == (status, refused["message"])
+    await _limit(api)
+    head = await api.ok("GET", PATH)
+    for method, path, *body in creates:
+        dried, _ = await api(method, f"{path}{'&' if '?' in path else '?'}dryRun=All", *body)
+        assert dried == 201
+    assert (await api.ok("GET", PATH))["items"] == head["items"]
+
+
+async def test_a_dry_run_of_an_object_that_is_too_large_is_413(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commit, "MAX_OBJECT", 4000)
+    body = {"metadata": {"name": "a"}, "data": LONG}
+    status, answer = await api("POST", f"{PATH}?dryRun=All", body)
+    assert status == 413 and answer["message"].endswith("limit is 4000")
+    monkeypatch.setattr(commit, "MAX_OBJECT", 7000)
+    status, answer = await api("POST", f"{PATH}?dryRun=All", body)
+    assert status == 201 and "managedFields" not in answer["metadata"]

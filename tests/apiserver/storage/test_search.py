@@ -195,6 +195,7 @@ async def test_tenants_that_are_behind(store: PostgresStore, tenant: int) -> Non
     async def is_behind() -> bool:
         return tenant in await store.search.behind(1_000_000)
 
+    assert not await is_behind(), "there is nothing to index"
     await written(store, tenant, "a")
     assert await is_behind()
     await index(store, tenant)

@@ -51,3 +51,26 @@ def test_a_form_of_nobody_is_not_taken_and_told_so() -> None:
     client = Client(enforce_csrf_checks=True)
     response = client.post("/admin/login/", {"username": "x", "password": "y"}, secure=True)
     assert response.status_code == 403 and b"That form was not taken" in response.content
+
+
+def test_a_path_that_is_no_text_is_not_found_and_has_a_way_out(client: Client) -> None:
+    response = client.get("/admin/t/%E0%A4", secure=True)
+    assert response.status_code == 404 and "There is no such page" in response.content.decode()
+
+
+def test_a_link_logs_nobody_out_and_says_how(client: Client) -> None:
+    response = client.get("/admin/logout/", secure=True)
+    html = response.content.decode()
+    assert response.status_code == 405 and response["Allow"] == "POST, OPTIONS"
+    assert "You are still logged in" in html and "dead-ends" in html
+    assert 'href="/admin/console/"' in html and 'method="post"' in html
+    assert response["Content-Security-Policy"] == POLICY
+    assert client.get("/admin/", secure=True).status_code == 200, "nobody is logged out"
+
+
+def test_who_has_logged_out_is_told_so_and_led_back(client: Client) -> None:
+    response = client.post("/admin/logout/", secure=True)
+    html = response.content.decode()
+    assert response.status_code == 200 and "You are logged out" in html
+    assert "web site today" not in html and "Log in again" in html
+    assert 'href="/admin/"' in html and "Polyplane" in html

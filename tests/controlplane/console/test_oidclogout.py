@@ -23,7 +23,7 @@ from tests.support.consolelogins import CLIENT, HOST, Browser, Provider, provide
 
 LOGOUT, RETURN = "/admin/logout/", "/admin/oidc/loggedout/"
 PASSWORD = "right horse battery staple"
-PLAIN = "You have been successfully logged out"
+PLAIN = "You are logged out</h1>"
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from django.test.utils import CaptureQueriesContext
 
 from apiserver.storage.models import AuditEntry
 from apiserver.storage.visibility import django_everywhere
-from controlplane.console.facts import auditpages
+from controlplane.console.facts import auditpages, newestchanges
 from controlplane.tenancy.models import Tenant
 
 from .conftest import Ask
@@ -211,18 +211,49 @@ def test_it_is_left_out_by_one_query(ask: Ask, namespace: str, entries: dict[str
     assert queries(f"namespace={namespace}") == queries(f"namespace={namespace}&show=all")
 
 
-def test_the_newest_changes_are_those_of_people(
+def test_the_newest_changes_are_those_of_people_and_the_servers_are_folded(
     ask: Ask, namespace: str, entries: dict[str, str]
 ) -> None:
-    def changes(query: str) -> set[str]:
+    def changes(query: str) -> dict[str, int]:
+        """What is shown -> how many it stands for."""
         status, answer = ask("looker", "GET", f"overview{query}")
         assert status == 200, answer
-        ids = [item["id"] for item in answer["changes"]]
-        return {entries[i] for i in ids if i in entries}
+        times = [item["at"] for item in answer["changes"]]
+        assert times == sorted(times, reverse=True)
+        rows = [item for item in answer["changes"] if item["id"] in entries]
+        return {entries[row["id"]]: row.get("count", 0) for row in rows}
 
+    def counted() -> int:
+        return sum(count for name, count in changes("").items() if name in folded)
+
+    own = {name for name, row in SHOWN.items() if row[5].get("uri") == "" and row[4]}
     written = {name for name, row in SHOWN.items() if row[4]}
-    assert changes("") == written
-    assert changes("?changes=all") == written | {n for n, row in LEFT_OUT.items() if row[4]}
+    folded = {"a lease that the server makes", "what the server deletes"}
+    shown = changes("")
+    assert shown.keys() == written - own | folded
+    assert all(shown[name] == 0 for name in written - own)
+    before = counted()
+    with django_everywhere():
+        for name in own:
+            made(namespace, datetime.now(UTC) - timedelta(minutes=1), SHOWN[name])
+    assert counted() == before + len(own)
+    each = written | {n for n, row in LEFT_OUT.items() if row[4]}
+    assert changes("?changes=all") == dict.fromkeys(each, 0)
+
+
+def test_a_new_tenants_beginnings_do_not_push_out_what_people_write(
+    ask: Ask, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(newestchanges, "_LOOKED_AT", 30)
+    with django_everywhere():
+        now = datetime.now(UTC)
+        written = str(made(namespace, now, SHOWN["a write"]).pk)
+        for i in range(40):
+            row = (SERVER, "create", "/namespaces", 201, 1, {"uri": "", "name": f"n{i}"})
+            last = str(made("", now + timedelta(microseconds=i + 1), row).pk)
+    rows = {item["id"]: item for item in ask("looker", "GET", "overview")[1]["changes"]}
+    assert written in rows
+    assert (rows[last]["count"], rows[last]["more"]) == (30, True)
 
 
 @pytest.mark.parametrize("path", ["audit?show=some", "overview?changes=some"])

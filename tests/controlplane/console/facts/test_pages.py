@@ -13,7 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from apiserver.storage.models import ObjectRow, TenantHead
+from apiserver.storage.models import EventRow, ObjectRow, TenantHead
 from apiserver.storage.visibility import django_everywhere
 from controlplane.console.facts import counted
 from controlplane.console.sessionstore import AccountSession
@@ -135,7 +135,30 @@ def test_the_system_page_tells_of_the_largest_logs(ask: Ask, heads: None) -> Non
     assert logs["pages-owned"]["newest"] == "12" and logs["pages-owned"]["oldest"] == "3"
     assert logs["pages-owned"]["begins"] is None, "there is nothing in it"
     assert logs["pages-owned"]["retentionSeconds"] == 86400
-    assert logs["pages-owned"]["searchBehind"] == 12
+    behind = ("searchBehind", "countsBehind")
+    assert [logs["pages-owned"][name] for name in behind] == [0, 0], "there is nothing to follow"
+    owned = Tenant.objects.get(name="pages-owned").pk
+    with django_everywhere():
+        for version in (8, 12):
+            EventRow.objects.create(
+                tenant_id=owned,
+                resource_version=version,
+                previous=version - 4,
+                api_group="",
+                resource="configmaps",
+                namespace="default",
+                name="a",
+                uid=uuid.uuid4(),
+                type="A" if version == 8 else "M",
+                data={},
+                key_previous=version - 8 and 8,
+                at=timezone.now(),
+                size=2,
+            )
+    logs = {row["tenant"]: row for row in ask("looker", "GET", "system")[1]["logs"]}
+    with django_everywhere():
+        EventRow.objects.filter(tenant_id=owned).delete()
+    assert [logs["pages-owned"][name] for name in behind] == [8, 8]
 
 
 GROUP, POLICIES = "admissionregistration.k8s.io", "validatingadmissionpolicies"

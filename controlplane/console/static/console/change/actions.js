@@ -1,6 +1,7 @@
 /* What can be done to objects besides editing them: each action's question to the authorizer, its
    form, and its request for one object. */
 
+import { api, pathOf } from "../lib/api.js";
 import { forget } from "../lib/counts.js";
 import { toType as typeIt } from "../lib/dialog.js";
 import { h, replace } from "../lib/dom.js";
@@ -40,13 +41,26 @@ export const ACTIONS = [
 ];
 
 function scaling(resource, objects, tenant) {
-  const [first, ...others] = objects;
-  const now = first.spec?.replicas;
+  let typed = false;
   const count = h("input", { type: "number", min: "0", step: "1", required: true, autofocus: true,
-    value: others.length || now === undefined ? "" : String(now) });
-  const was = others.length || now === undefined ? "" : ` (now ${now})`;
+    oninput: () => (typed = true) });
+  const was = h("span", {});
+  const tell = (now) => {
+    if (!Number.isInteger(now)) return;
+    replace(was, ` (now ${now})`);
+    if (typed) return;
+    count.value = String(now);
+    if (document.activeElement === count) count.select(); // what is typed takes its place
+  };
+  if (objects.length === 1) {
+    const [{ metadata, spec }] = objects;
+    tell(spec?.replicas);
+    // a definition may keep them elsewhere, and what a list has of an object is its metadata
+    const path = pathOf(resource, { ...metadata, subresource: "scale" });
+    api(tenant).get(path).then((scaled) => tell(scaled.spec?.replicas ?? 0), () => {});
+  }
   return {
-    nodes: [h("label", { class: "field" }, `Replicas${was}`, count),
+    nodes: [h("label", { class: "field" }, h("span", {}, "Replicas", was), count),
       scaledOtherwise(resource, objects, tenant)],
     ready: () => /^\d+$/.test(count.value),
     request: () => scale(Number(count.value)),

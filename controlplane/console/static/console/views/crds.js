@@ -165,8 +165,8 @@ function conditions({ status, metadata }) {
   if (!wrong.length && !missing.length) return h("span", { class: "good" }, "good");
   return [
     wrong.map(({ type, status: said, reason, message }) =>
-      h("span", { class: "bad", title: message ?? "" }, `${type}=${said} ${reason ?? ""}: ${message ?? ""} `)),
-    missing.map((type) => h("span", { class: "warn" }, `${type}? `)),
+      h("div", { class: "bad", title: message ?? "" }, `${type}=${said} ${reason ?? ""}: ${message ?? ""}`)),
+    missing.map((type) => h("div", { class: "warn" }, `${type}?`)),
   ];
 }
 

@@ -11,7 +11,7 @@ import { Subject } from "../lib/subject.js";
 import { age } from "../lib/time.js";
 import { many } from "../lib/units.js";
 import { restore, restored } from "./object/restore.js";
-import { whoOf } from "./object/revisions.js";
+import { askedBefore, whoOf } from "./object/revisions.js";
 import { styled } from "./object/style.js";
 import * as asking from "./past/asking.js";
 import { Deletions } from "./past/deletions.js";
@@ -110,8 +110,8 @@ class Deleted {
       ["Object", (item) => this.link(item), "name"],
       ...(namespace ? [] : [where]),
       ["Deleted", (item) => [age(item.time), " ago"]],
-      ["By", whoOf],
-      ["How", (item) => [item.verb ?? "", item.manager ? ` (${item.manager})` : ""]],
+      ["By", by],
+      ["How", (item) => how(askedBefore(item) ?? item)],
       ["Revision", ({ metadata }) => metadata.name],
       ["", (item) => this.wayBack(item)],
     ];
@@ -190,6 +190,18 @@ class Deleted {
   isBack(resource, item) {
     return h("a", { href: this.historyOf(resource, item) }, "is back");
   }
+}
+
+/** Who asked for it, and below who finished it where that was somebody else. */
+function by(item) {
+  const asked = askedBefore(item);
+  if (!asked) return whoOf(item);
+  const title = `${how(item)}, ${item.time}; asked for in revision ${asked.revision}, ${asked.time}`;
+  return [whoOf(asked), h("div", { class: "muted", title }, "finished by ", whoOf(item))];
+}
+
+function how({ verb = "", manager }) {
+  return manager ? `${verb} (${manager})` : verb;
 }
 
 function nameOf({ resource, objectRef: { namespace = "", name } }) {

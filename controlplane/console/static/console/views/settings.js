@@ -46,6 +46,7 @@ export default async function view(context) {
       ],
       button("Kubeconfig", make({ kubeconfig: true })),
     ),
+    panel("Of whom, and from what", about(row)),
     panel(
       "Use",
       table(
@@ -71,6 +72,21 @@ export default async function view(context) {
       ),
     ),
   );
+}
+
+/** Owners ("Kind:name") and templates, each a link to where one sees what comes of it. */
+function about({ name, owners, templates }) {
+  const subject = (owner) => {
+    const [kind] = owner.split(":", 1);
+    const who = owner.slice(kind.length + 1);
+    const to = `${address("t", name, "access")}?${new URLSearchParams({ kind, subject: who })}`;
+    return [h("a", { href: to }, who), ` (${kind})`];
+  };
+  const template = (one) => h("a", { href: address("t", HOME, "tenancy.polyplane.dev", "tenanttemplates", "-", one) }, one);
+  const listed = (items, shown) => items.map((item, at) => [at ? ", " : "", shown(item)]);
+  return h("dl", { class: "kv about" },
+    h("dt", {}, "Owners"), h("dd", {}, owners.length ? listed(owners, subject) : "none"),
+    h("dt", {}, "Templates"), h("dd", {}, templates.length ? listed(templates, template) : "none"));
 }
 
 function patch(name, spec) {

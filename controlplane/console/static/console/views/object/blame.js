@@ -4,6 +4,7 @@ import { blamed, conflictsOf, managersOf, managerTitle } from "../../lib/blame.j
 import { h, renew, replace } from "../../lib/dom.js";
 import { fieldsOfManaged } from "../../lib/managedfields.js";
 import { age } from "../../lib/time.js";
+import { many } from "../../lib/units.js";
 import { Lines, shown } from "./lines.js";
 
 const COLOURS = 8;
@@ -22,6 +23,7 @@ class View {
     this.of = () => null;
     this.only = ""; // the title of a manager
     this.applier = "";
+    this.opened = new Set(); // paths of fields whose other owners are shown
     this.bar = this.makeBar();
     this.note = h("p", { class: "muted" });
     this.code = h("div", { class: "code blame", role: "region", tabindex: "0", "aria-label": "Blame" });
@@ -30,7 +32,7 @@ class View {
       heads: () => heads(),
       gutter: (line, at, all) => this.gutter(line, at, all),
       look: (line) => this.look(line),
-      behind: (line) => this.met(line),
+      behind: (line, at, all) => [this.alsoOwned(line, at, all), this.met(line)],
     });
     panel.append(this.bar, this.note, this.code);
   }
@@ -142,19 +144,25 @@ class View {
 
   gutter(line, at, all) {
     const field = this.of(line.path);
-    const above = at > 0 ? this.of(all[at - 1].path) : null;
-    const again = field && above && sameBlame(field, above);
     return h(
       "span",
       { class: "gutter", title: field ? hover(field) : "" },
-      field && !again && this.cells(field),
+      this.begins(line, at, all) && this.cells(field),
     );
+  }
+
+  /** Whether the blame of the line is another than that of the line above. */
+  begins(line, at, all) {
+    const field = this.of(line.path);
+    const above = at > 0 ? this.of(all[at - 1].path) : null;
+    return Boolean(field) && !(above && sameBlame(field, above));
   }
 
   cells(field) {
     const owner = ownerOf(field);
     return [
       owner ? this.chip(owner) : h("span", { class: "manager none" }, "server"),
+      this.othersButton(field),
       h("span", { class: "who" }, field.username ?? ""),
       h("span", { class: "when" }, field.time ? age(field.time) : ""),
       field.revision &&
@@ -168,6 +176,40 @@ class View {
           field.revision,
         ),
     ];
+  }
+
+  /** Of a field that several own: how many more there are, which shows them behind the line. */
+  othersButton(field) {
+    const others = othersOf(field);
+    if (!others.length) return null;
+    const expanded = this.opened.has(field.path);
+    const onclick = () => {
+      if (!this.opened.delete(field.path)) this.opened.add(field.path);
+      this.lines.redraw();
+      const own = [...this.code.querySelectorAll(".others")]; // the line is another element now
+      own.find((one) => one.dataset.path === field.path)?.focus();
+    };
+    const label = `${many(others.length, "more owner")}: ${titles(others)}`;
+    return h(
+      "button",
+      {
+        type: "button",
+        class: "others",
+        "data-path": field.path,
+        "aria-expanded": String(expanded),
+        "aria-label": label,
+        title: label,
+        onclick,
+      },
+      `+${others.length}`,
+    );
+  }
+
+  alsoOwned(line, at, all) {
+    const field = this.of(line.path);
+    if (!field || !this.opened.has(field.path) || !this.begins(line, at, all)) return null;
+    const owners = othersOf(field).map((owner) => [" ", this.chip(owner)]);
+    return h("span", { class: "also" }, "also owned by", owners);
   }
 
   /** Whom an apply that changes the line would meet. */
@@ -203,6 +245,12 @@ function heads() {
 /** Who gave the value, else the first of those who own the field; nobody's is the server's. */
 function ownerOf(field) {
   return field.manager ? field : field.owners?.[0];
+}
+
+/** Those who own it beside the one that is shown. */
+function othersOf(field) {
+  const shownTitle = managerTitle(ownerOf(field) ?? {});
+  return (field.owners ?? []).filter((owner) => managerTitle(owner) !== shownTitle);
 }
 
 function sameBlame(a, b) {

@@ -8,7 +8,7 @@ import { age } from "../../lib/time.js";
 import { changesBetween } from "./changes.js";
 import { fieldsBack } from "./putback.js";
 import { restore, restored } from "./restore.js";
-import { revisionsOf, whoOf, whyNoHistory } from "./revisions.js";
+import { askedBefore, revisionsOf, whoOf, whyNoHistory } from "./revisions.js";
 
 export default async function history({ subject, panel, query, page, signal }) {
   const why = await whyNoHistory(subject);
@@ -166,7 +166,12 @@ class View {
         onchange: () => this.pick(name, number),
       });
     const current = this.subject.object?.metadata.resourceVersion === number;
-    const note = item.restored ? `${item.verb} of ${item.restored}` : (item.message ?? "");
+    const asked = askedBefore(item);
+    const note = item.restored
+      ? `${item.verb} of ${item.restored}`
+      : asked
+        ? `asked for by ${whoOf(asked)} in ${asked.revision}`
+        : (item.message ?? "");
     return h(
       "tr",
       { "data-revision": number },

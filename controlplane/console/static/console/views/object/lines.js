@@ -6,7 +6,7 @@ import { lineText, manifest } from "../../lib/manifest.js";
 const MOST = 4000; // lines that are drawn at once
 
 /** Draws objects into `root`. options: hidden(path), gutter(line, at, lines) -> nodes before the
- *  code, behind(line) -> nodes after it, look(line) -> classes of the line, heads() -> a row above
+ *  code, behind(line, at, lines) -> nodes after it, look(line) -> classes of the line, heads() -> a row above
  *  the first line. */
 export class Lines {
   constructor(root, options = {}) {
@@ -66,7 +66,7 @@ export class Lines {
         ),
         folded && h("span", { class: "more" }, ` … ${line.end - at - 1} lines`),
       ),
-      behind?.(line),
+      behind?.(line, at, this.lines),
     );
   }
 

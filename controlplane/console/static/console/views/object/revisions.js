@@ -7,6 +7,13 @@ export function whoOf({ request }) {
   return request?.impersonatedUsername ?? request?.username ?? "";
 }
 
+/** Who asked for a deletion that somebody else has finished, often a controller: a Revision's
+ *  `deletion`; null where that was one and the same, or where the user may not know. */
+export function askedBefore(item) {
+  const asked = item.deletion ?? {};
+  return whoOf(asked) && whoOf(asked) !== whoOf(item) ? asked : null;
+}
+
 /** A page of the revisions of one object, the newest first: {items, next}. */
 export async function revisionsOf(subject, { next = "", limit = 50, signal } = {}) {
   const { resource, name } = subject;

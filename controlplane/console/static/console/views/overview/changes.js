@@ -7,9 +7,10 @@ import { fact } from "../../lib/facts.js";
 import { panel, table } from "../../lib/plain.js";
 import { address, remember } from "../../lib/router.js";
 import { age } from "../../lib/time.js";
+import { many } from "../../lib/units.js";
 
 const SHOWN = [
-  ["", "without the server's own routine"],
+  ["", "those of people and programs, the server's own folded"],
   ["all", "all"],
 ];
 
@@ -39,6 +40,14 @@ export function newestChanges(query, changes, signal) {
   return panel("Newest changes", h("p", {}, h("label", {}, "Show ", show)), found);
 }
 
+/** The object; or how many changes of the server's own a row stands for, which leads to them. */
+function what(row) {
+  const { count = 1, more, tenant, user, verb } = row;
+  if (count === 1 && !more) return target(row);
+  const to = `${address("audit")}?${new URLSearchParams({ tenant, user, verb, since: "1h" })}`;
+  return h("a", { href: to }, many(count, "object"), more ? " or more" : "", ", by the server itself");
+}
+
 function shown(changes) {
   return table(COLUMNS, changes, "Nothing was written in the last hour.");
 }
@@ -47,6 +56,6 @@ const COLUMNS = [
   ["When", (row) => age(row.at)],
   ["User", (row) => (row.as ? `${row.user} as ${row.as}` : row.user)],
   ["Verb", verbOf],
-  ["What", target],
+  ["What", what],
   ["Tenant", (row) => h("a", { href: `${address("t", row.tenant)}/` }, row.tenant)],
 ];
