@@ -104,7 +104,7 @@ def test_a_token_is_shown_once_and_revoked(console: Console) -> None:
         cell.text for cell in console.all("[aria-label=Sessions] tbody tr:has(.badge) td")
     ]
     assert came_from == "127.0.0.1" and re.fullmatch(r"Chrome \d+ on Linux", browser)
-    assert re.fullmatch(r"\d+m?\d*s", opened) and re.fullmatch(r"\d+m?\d*s", used)
+    assert re.fullmatch(r"(\d+[hms])+", opened) and re.fullmatch(r"(\d+[hms])+", used)
     _picture(console, "me")
 
 
