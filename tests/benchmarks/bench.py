@@ -28,6 +28,7 @@ from tests.benchmarks.client import Connection, Site, request
 from tests.benchmarks.processes import cpu_seconds
 from tests.benchmarks.result import Measure
 from tests.support.installation import REPOSITORY, Installation, eventually, free_port
+from tests.support.waiting import PATIENCE
 
 CLIENTS = 32
 CONFIGMAPS = GroupResource("", "configmaps")
@@ -91,7 +92,7 @@ class Bench:
         for process in self._bare:
             process.terminate()
         for process in self._bare:
-            process.wait(20)
+            process.wait(PATIENCE)
         if self.installation.process is not None:
             self.installation.stop()
 

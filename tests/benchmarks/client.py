@@ -137,8 +137,8 @@ class Load(NamedTuple):
 async def drive(
     site: Site, clients: int, seconds: float, make: Callable[[int, int], bytes]
 ) -> Load:
-    """Every client sends ``make(client, number)`` again and again. Raises RuntimeError for an
-    answer that is no success."""
+    """Every client sends ``make(client, number)`` again and again, and at least once, however long
+    that takes. Raises RuntimeError for an answer that is no success."""
     connections = await asyncio.gather(*(Connection.open(site) for _ in range(clients)))
     latencies: list[float] = []
     began = time.perf_counter()
@@ -146,7 +146,7 @@ async def drive(
 
     async def one(connection: Connection, client: int) -> None:
         number, now = 0, time.perf_counter()
-        while now < end:
+        while not number or now < end:
             await connection.expect(make(client, number))
             number += 1
             before, now = now, time.perf_counter()

@@ -13,7 +13,7 @@ _INSERT = "INSERT INTO bench_inserts (data) VALUES (%s)"
 
 
 async def insert(conninfo: str, clients: int, seconds: float, size: int) -> tuple[int, float]:
-    """(rows, seconds): every row is its own transaction."""
+    """(rows, seconds): every row is its own transaction; each client inserts one at least."""
     connections = [
         await psycopg.AsyncConnection.connect(conninfo, autocommit=True) for _ in range(clients)
     ]
@@ -24,7 +24,7 @@ async def insert(conninfo: str, clients: int, seconds: float, size: int) -> tupl
 
     async def one(connection: psycopg.AsyncConnection[tuple[object, ...]]) -> int:
         count = 0
-        while time.perf_counter() < end:
+        while not count or time.perf_counter() < end:
             await connection.execute(_INSERT, [row])
             count += 1
         return count

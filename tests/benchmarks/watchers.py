@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from tests.benchmarks.client import Site, request, tls
+from tests.support.waiting import PATIENCE
 
 _SENT = re.compile(rb'"sent":"(\d+)"')
 _LOOKED_AT = 10
@@ -83,7 +84,7 @@ class Crowd:
         data = request(site, "GET", path)
         for watcher in watchers:
             watcher.ask(data)
-        await asyncio.wait_for(asyncio.gather(*(w.open for w in watchers)), 60)
+        await asyncio.wait_for(asyncio.gather(*(w.open for w in watchers)), PATIENCE)
         return cls(watchers)
 
     def __len__(self) -> int:

@@ -14,6 +14,7 @@ from tests.benchmarks.bench import Bench, configmap
 from tests.benchmarks.client import Connection, request
 from tests.benchmarks.result import Measure, Result, percentiles
 from tests.benchmarks.watchers import Crowd
+from tests.support.waiting import PATIENCE, until
 
 _WRITERS = 8
 _AHEAD = 64  # changes that the slowest watcher may be behind, in a flood
@@ -65,7 +66,7 @@ def _median(values: list[float]) -> float:
 
 async def _settled(crowd: Crowd, events: int) -> None:
     """Waits until every watcher has that many events."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while crowd.slowest() < events:
         if time.monotonic() > deadline:
             raise RuntimeError(
@@ -100,7 +101,7 @@ class _Writing:
 
         async def one(writer: int) -> None:
             connection = await Connection.open(self._bench.site)
-            while time.perf_counter() < end:
+            while not self._written or time.perf_counter() < end:
                 if self._before + self._written - self._crowd.slowest() < _AHEAD:
                     await self._change(connection, writer)
                 else:
@@ -114,7 +115,7 @@ class _Writing:
     async def calm(self) -> None:
         connection = await Connection.open(self._bench.site)
         end = time.perf_counter() + self._bench.seconds
-        while time.perf_counter() < end:
+        while not self._written or time.perf_counter() < end:
             await self._change(connection, 0)
             await asyncio.sleep(1 / _CALM)
         connection.close()
@@ -127,6 +128,7 @@ async def _yardstick(bench: Bench, size: int, count: int) -> Measure:
     async def listen() -> tuple[int, float]:
         began, before = time.perf_counter(), crowd.events
         await asyncio.sleep(bench.seconds)
+        await until(lambda: crowd.events > before)
         return crowd.events - before, time.perf_counter() - began
 
     measured = await bench.measure(listen, bare=True)

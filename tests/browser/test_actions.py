@@ -252,7 +252,7 @@ def test_a_namespace_is_deleted_once_its_name_is_typed(changes: Changes) -> None
     make(console, "/api/v1/namespaces/going/configmaps", "goes-along")
     console.open("/t/demo/core/namespaces/-/going?tab=owners")
     console.see("What it holds")
-    link = console.browser.find_element(By.LINK_TEXT, "ConfigMap")
+    link = console.one("main").find_element(By.LINK_TEXT, "ConfigMap")  # one is at the side
     assert str(link.get_attribute("href")).endswith("/core/configmaps?namespace=going")
     console.open("/t/demo/core/namespaces")
     changes.select("going")

@@ -78,6 +78,7 @@ def test_the_frame_asks_one_question_for_all_kinds(console: Console, world: Inst
     console.until(lambda: shown_at_the_side(console).get("configmaps"))
     open_sections(console)
     console.until(lambda: shown_at_the_side(console).get("nodes"))
+    console.until(lambda: shown_at_the_side(console).get("componentstatuses"))
     asked = requests_of(console)
     shown = shown_at_the_side(console)
     assert len(shown) > 30, "kinds have their numbers"

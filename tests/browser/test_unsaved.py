@@ -17,6 +17,15 @@ MAPS = "/api/v1/namespaces/shop/configmaps"
 WRITTEN = 'note: "written by hand"'
 _OFFLINE = "Network.emulateNetworkConditions"
 _SLOW = {"latency": 300, "downloadThroughput": -1, "uploadThroughput": -1}
+_HELD = """
+const ask = window.fetch, held = new Promise((resolve) => (window.go = resolve));
+let asked = 0;
+window.fetch = async (address, options) => {
+  if (options?.method === "PATCH" && (asked += 1) > 10) await held;
+  return ask(address, options);
+};
+"""
+"""Changes after the tenth wait until somebody calls `go`."""
 
 
 @pytest.fixture
@@ -159,11 +168,11 @@ def test_who_stops_half_way_is_told_what_is_done(writer: Changes) -> None:
     console.one("thead input[type=checkbox]").click()
     writer.press("annotate")
     console.one("dialog textarea").send_keys("note=stopped")
-    console.browser.execute_cdp_cmd("Network.enable", {})
-    console.browser.execute_cdp_cmd(_OFFLINE, {"offline": False, **_SLOW})
+    console.script(_HELD)
     writer.perform()
     console.until(lambda: console.all(".results .done"))
     press(console, "Stop")
+    console.script("go()")
     said = console.until(lambda: console.all(".notice"))[0].text
     found = get(console, f"{MAPS}")["items"]
     done = sum("note" in one["metadata"].get("annotations", {}) for one in found)

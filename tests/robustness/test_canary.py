@@ -8,13 +8,12 @@ from __future__ import annotations
 import base64
 import json
 import re
-import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.support.installation import Installation
+from tests.support.installation import Installation, eventually
 
 pytestmark = pytest.mark.slow
 
@@ -181,10 +180,7 @@ def fill(made: Two) -> None:
     definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     send("POST", definitions, {"metadata": {**named, "name": f"{plural}.{group}"}, "spec": spec})
     own = f"/apis/{group}/v1/{plural}"
-    for _ in range(200):
-        if made.as_of("bolt", "GET", f"/clusters/bolt{own}")[0] == 200:
-            break
-        threading.Event().wait(0.05)
+    eventually(lambda: made.as_of("bolt", "GET", f"/clusters/bolt{own}")[0] == 200)
     send(
         "POST",
         own,

@@ -18,6 +18,7 @@ from controlplane.database import conninfo
 from controlplane.datadir import DataDir
 from controlplane.embedded.server import database_settings
 from tests.support.installation import Installation, alive, descendants, eventually
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -110,7 +111,7 @@ def test_tenants_of_a_template_become_ready_after_all_was_killed(tmp_path: Path)
         kill_all(installation)
 
         installation.start()
-        within = max(60.0, MANY / 10)
+        within = max(PATIENCE, MANY / 10)
         eventually(lambda: len(ready(installation)) == MANY, within)
         whole = {("configmaps", "first"), ("clusterroles", "team"), ("namespaces", "work")}
         assert stored(installation) == dict.fromkeys(names, whole)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from apiserver.watch.entry import Fields, Labels, WatchEvent
 from apiserver.watch.subscription import Subscription
+from tests.support.waiting import PATIENCE
 
 
 @dataclass(frozen=True)
@@ -19,12 +20,12 @@ class Label:
         return labels.get(self.name) == self.value
 
 
-async def read(subscription: Subscription, count: int, seconds: float = 5.0) -> list[WatchEvent]:
-    """At least ``count`` events; fails when they do not come in time."""
+async def read(subscription: Subscription, count: int) -> list[WatchEvent]:
+    """At least ``count`` events; fails when they do not come."""
     events: list[WatchEvent] = []
     while len(events) < count:
         synced = subscription.synced
-        batch = await subscription.next(seconds)
+        batch = await subscription.next(PATIENCE)
         assert batch or not synced, f"only {short(events)} came"
         events += batch
     return events

@@ -28,6 +28,7 @@ from apiserver.registry.offload import (
     repeatable,
 )
 from apiserver.registry.scope import Tenant
+from tests.support.stretch import without_garbage
 from tests.support.waiting import PATIENCE
 
 ACME, BOLT = Tenant(1, "acme"), Tenant(2, "bolt")
@@ -362,12 +363,14 @@ async def test_repeatable_steps_of_one_request_share_the_time_on_the_loop() -> N
         while time.thread_time() < until:
             spend(1000)
 
-    for _ in range(8):
-        await repeatable(asker, step)
+    with without_garbage():  # to collect that of a whole run takes longer than a step may
+        for _ in range(8):
+            await repeatable(asker, step)
     on_loop = [thread == own for thread in threads]
     assert on_loop[0] and not on_loop[-1]
     assert sum(on_loop) <= 5
     assert not any(on_loop[on_loop.index(False) + 1 :])
     assert asker.meter.on_loop < 2 * ON_LOOP
-    await repeatable(Asker(ACME), step)
+    with without_garbage():
+        await repeatable(Asker(ACME), step)
     assert threads[-1] == own

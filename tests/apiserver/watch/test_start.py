@@ -15,6 +15,7 @@ from apiserver.watch import cache as cache_module
 from apiserver.watch.watches import Watches
 from tests.support.fixtures import in_thread
 from tests.support.storage import CONFIGMAPS, LEASES, create, delete, key, stored, update
+from tests.support.waiting import PATIENCE
 from tests.support.watch import Label, nothing, read, short
 
 
@@ -145,7 +146,7 @@ async def test_a_restore_ends_watches_with_compacted_and_new_ones_work(
     await nothing(subscription, 0.01)
     head = await in_thread(lambda: tenants.bump(tenant))
     with pytest.raises(Compacted):
-        await subscription.next(5)
+        await subscription.next(PATIENCE)
     cache = await watches.fresh(tenant, CONFIGMAPS)
     assert cache.resource_version == head and len(cache) == 1
 
@@ -157,7 +158,7 @@ async def test_a_tenant_that_is_dropped_ends_its_watches(
     await nothing(subscription, 0.01)
     await in_thread(lambda: tenants.drop(tenant))
     with pytest.raises(TenantGone):
-        await subscription.next(5)
+        await subscription.next(PATIENCE)
     with pytest.raises(TenantGone):
         await watches.cache(tenant, CONFIGMAPS)
 

@@ -72,9 +72,10 @@ function shown(frame, { tenant: named, params, query, path, known }, parts) {
   if (tenant !== frame.tenant) fillTenants(parts.tenant, tenant);
   fillNamespaces(frame, parts.namespace, tenant);
   frame.tenant = tenant;
+  const isLeft = () => tenant !== frame.tenant; // the answer for one tenant may come after another's
   resources(tenant)
-    .then((all) => parts.tree.show(tenant, all, frame.namespace, params))
-    .catch(() => parts.tree.clear());
+    .then((all) => isLeft() || parts.tree.show(tenant, all, frame.namespace, params))
+    .catch(() => isLeft() || parts.tree.clear());
   replace(
     parts.own,
     h("p", { title: tenant }, h("a", { href: `${address("t", tenant)}/` }, `Tenant ${tenant}`)),

@@ -13,6 +13,8 @@ import { bytes, many, number } from "../lib/units.js";
 import { changeQuotas } from "./tenant/quotas.js";
 import { mayDo, share, TENANTS } from "./tenants.js";
 
+const LOOK = 250; // milliseconds until the first look whether a change counts; each later one waits longer
+const LONGEST = 2000;
 const HOME = "default"; // keeps the Tenant objects, and can neither be suspended nor deleted
 
 export default async function view(context) {
@@ -25,7 +27,7 @@ export default async function view(context) {
     styled(),
   ]);
   const tool = (label, may, onclick, look = "") => guarded("default", label, may, { onclick, class: look });
-  const again = () => view(context);
+  const again = (changed) => shownOnce(changed, context);
   const tokens = tokenList({ tenant: name }, signal);
   const make = (more) => async () => (await makeToken({ tenant: name, ...more }, { others: row.administers })) && tokens.draw();
   const suspended = row.state === "suspended";
@@ -100,8 +102,7 @@ async function suspend(name, suspended, again) {
   const text = suspended ? "All its requests are refused; nothing is lost." : "Its requests are served again.";
   if (!(await confirm({ title: `${suspended ? "Suspend" : "Resume"} ${name}`, text, action: suspended ? "Suspend" : "Resume" }))) return;
   try {
-    await patch(name, { suspended });
-    setTimeout(again, 1500); // the row follows the object within a second
+    again(await patch(name, { suspended }));
   } catch (error) {
     notify(error.message, { error: true });
   }
@@ -109,8 +110,25 @@ async function suspend(name, suspended, again) {
 
 async function quotas({ name, limits }, again) {
   const { spec } = await api().get(`${TENANTS}/${encodeURIComponent(name)}`);
-  const change = (given) => patch(name, { quotas: given });
-  if (await changeQuotas(name, { own: spec?.quotas, limits }, change)) setTimeout(again, 1500);
+  let changed;
+  const change = async (given) => (changed = await patch(name, { quotas: given }));
+  if (await changeQuotas(name, { own: spec?.quotas, limits }, change)) again(changed);
+}
+
+/** Shows the tenant anew once it has been brought to what its changed object says. */
+async function shownOnce({ metadata: { name, generation }, status }, context) {
+  const { signal } = context;
+  try {
+    let observed = status?.observedGeneration ?? 0;
+    for (let looks = 1; observed < generation && !signal.aborted; looks += 1) {
+      await new Promise((resolve) => setTimeout(resolve, Math.min(looks * LOOK, LONGEST)));
+      const now = await api().get(`${TENANTS}/${encodeURIComponent(name)}`, { signal });
+      observed = now.status?.observedGeneration ?? 0;
+    }
+    if (!signal.aborted) await view(context);
+  } catch (error) {
+    if (!signal.aborted) notify(error.message, { error: true });
+  }
 }
 
 async function destroy(row) {
