@@ -83,7 +83,7 @@ WALKS: dict[str, tuple[int, Step]] = {
     ),
     "GET": (44, lambda api, i: api("GET", f"{MAPS}/p")),
     "LIST": (48, lambda api, i: api("GET", MAPS)),
-    "CRD": (112, lambda api, i: api("POST", DEFINITIONS, a_definition(i))),
+    "CRD": (113, lambda api, i: api("POST", DEFINITIONS, a_definition(i))),
     "DELETE": (66, lambda api, i: api("DELETE", f"{MAPS}/p{i}")),
 }
 
