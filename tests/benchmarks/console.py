@@ -34,12 +34,13 @@ TIMES, UPDATES = 10, 20
 _MAPS = f"console/t/{TENANT}/core/configmaps"
 _ELSEWHERE = "console/me"
 LISTS = {
-    "the live list": _MAPS,
+    "the live list while its cache is filled": _MAPS,
     "the live list of a namespace": f"{_MAPS}?namespace=ns-7",
     "the live list by name, backwards": f"{_MAPS}?sort=-Name",
     "the live list of a label": f"{_MAPS}?label=app%3Dapp-7",
     "tenants": "console/tenants",
     "audit": "console/audit",
+    "the live list": _MAPS,
 }
 PAGES = {
     "objects": f"console/storedobject/?tenant={TENANT}",
