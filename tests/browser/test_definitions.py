@@ -103,6 +103,36 @@ def test_what_is_not_good_is_red_and_new_ones_come_by_themselves(console: Consol
     assert console.script("return window.hacked ?? null") is None
 
 
+_HELD = """
+const ask = window.fetch, held = new Promise((resolve) => (window.go = resolve));
+window.fetch = async (address, options) => {
+  if (/customresourcedefinitions[?].*limit=1(&|$)/.test(String(address)) && !window.asked) {
+    window.asked = true;
+    await held;
+  }
+  return ask(address, options);
+};
+"""
+"""The first question for the tenant's version waits until somebody calls `go`."""
+
+
+def test_what_comes_while_the_page_is_opened_is_not_missed(somebody: Console) -> None:
+    """The change is one write: a later one would show it all the same."""
+    define(somebody, "meanwhiles", "Meanwhile", version("v1", storage=True))
+    somebody.log_in("operator")
+    somebody.open(PAGE)
+    somebody.until(lambda: "good" in row(somebody, "meanwhiles"))
+    somebody.browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": _HELD})
+    somebody.open(PAGE)
+    somebody.until(lambda: somebody.script("return window.asked"))
+    path = f"/clusters/demo{DEFINITIONS}/meanwhiles.{GROUP}?fieldManager=late-comer"
+    label = {"metadata": {"labels": {"late": "yes"}}}
+    merge = "application/merge-patch+json"
+    assert somebody.installation.request("PATCH", path, label, merge)[0] == 200
+    somebody.script("go()")
+    somebody.until(lambda: "late-comer" in row(somebody, "meanwhiles"))
+
+
 def test_who_writes_them_and_who_may(console: Console) -> None:
     define(console, "useds", "Used", version("v1", storage=True))
     make(console, "useds", "Used", "v1", "one")

@@ -8,9 +8,10 @@ import { api } from "./api.js";
 
 const PAUSE = 1500; // milliseconds between two looks
 
-/** Calls `changed` after something of the tenant has changed, until the signal is aborted. resources:
- *  of which the reader has to be allowed to list one. */
-export async function follow(tenant, resources, changed, signal) {
+/** Resolves, once the tenant's version is known, to a function: `follow(changed)` calls `changed` after
+ *  something has changed since then, until the signal is aborted. So whoever asks for what there is
+ *  after that misses nothing. resources: of which the reader has to be allowed to list one. */
+export async function following(tenant, resources, signal) {
   const asked = api(tenant);
   const answers = await Promise.all(
     resources.map(({ group, resource }) =>
@@ -18,13 +19,16 @@ export async function follow(tenant, resources, changed, signal) {
     ),
   );
   const resource = resources.find((_, at) => answers[at].allowed);
-  let seen = null;
-  while (resource && !signal.aborted) {
-    const version = await head(asked, resource, signal);
-    if (seen !== null && version !== null && version !== seen && !signal.aborted) await changed();
-    seen = version ?? seen;
-    await new Promise((resolve) => setTimeout(resolve, PAUSE));
-  }
+  let seen = resource ? await head(asked, resource, signal) : null;
+  return async (changed) => {
+    while (resource && !signal.aborted) {
+      await new Promise((resolve) => setTimeout(resolve, PAUSE));
+      const version = await head(asked, resource, signal);
+      if (version === null || version === seen || signal.aborted) continue;
+      seen = version;
+      await changed();
+    }
+  };
 }
 
 /** null where there is no answer at present. */

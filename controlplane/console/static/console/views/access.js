@@ -17,7 +17,7 @@ import { api } from "../lib/api.js";
 import { failure } from "../lib/dialog.js";
 import { meant, resources } from "../lib/discovery.js";
 import { h, replace } from "../lib/dom.js";
-import { follow } from "../lib/follow.js";
+import { following } from "../lib/follow.js";
 import { fullName } from "../lib/kinds.js";
 import { panel, table } from "../lib/plain.js";
 import { address, go, pathOf, remember } from "../lib/router.js";
@@ -26,7 +26,11 @@ import { recall } from "../lib/state.js";
 const NAMESPACES = { group: "", version: "v1", resource: "namespaces", namespaced: false };
 
 export default async function access({ tenant, query, root, signal }) {
-  const [all, namespaces] = await Promise.all([resources(tenant), namespacesOf(tenant)]);
+  const [all, namespaces, follow] = await Promise.all([
+    resources(tenant),
+    namespacesOf(tenant),
+    following(tenant, Object.values(KINDS), signal), // before it is asked who may
+  ]);
   const page = new Page(tenant, all, signal, query);
   const give = h("span", { class: "change-bar" });
   const told = (subject) => go(`${pathOf("t", tenant, "access")}?${whatOf(subject)}`);
@@ -38,8 +42,8 @@ export default async function access({ tenant, query, root, signal }) {
     page.result,
     page.tried,
   );
-  follow(tenant, Object.values(KINDS), () => page.ask(), signal);
   await Promise.all([fill(), page.ask()]);
+  await follow(() => page.ask());
 }
 
 /** What somebody may do, as the address asks it. */

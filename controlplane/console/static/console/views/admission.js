@@ -6,7 +6,7 @@ import { Tryout } from "../admission/tryout.js";
 import { failure } from "../lib/dialog.js";
 import { groupPart } from "../lib/discovery.js";
 import { h, replace } from "../lib/dom.js";
-import { follow } from "../lib/follow.js";
+import { following } from "../lib/follow.js";
 import { panel, table } from "../lib/plain.js";
 import { address } from "../lib/router.js";
 import { age } from "../lib/time.js";
@@ -39,11 +39,12 @@ export default async function admission({ tenant, root, signal }) {
     await draw();
   };
   const known = Object.values(found).flatMap((byType) => Object.values(byType)).filter(Boolean);
-  follow(tenant, known, () => load().catch(() => {}), signal);
+  const follow = await following(tenant, known, signal); // before it is asked what there is
   await load();
   if (signal.aborted) return;
   const timer = setInterval(draw, AGAIN);
   signal.addEventListener("abort", () => clearInterval(timer), { once: true });
+  await follow(() => load().catch(() => {}));
 }
 
 function hidden({ hidden: resources = [] }) {

@@ -5,7 +5,7 @@ import { count } from "../lib/counts.js";
 import { confirm, failure, notify, open } from "../lib/dialog.js";
 import { groupPart, resourceOf, resources } from "../lib/discovery.js";
 import { h, replace } from "../lib/dom.js";
-import { follow } from "../lib/follow.js";
+import { following } from "../lib/follow.js";
 import { button, table } from "../lib/plain.js";
 import { address } from "../lib/router.js";
 import { age } from "../lib/time.js";
@@ -29,9 +29,11 @@ const MIGRATING = "StorageMigrating"; // which is neither good nor bad
 export default async function crds({ tenant, root, signal }) {
   const rows = h("div", { class: "rows" });
   replace(root, h("div", { class: "toolbar" }, h("h1", {}, "Definitions")), rows);
+  const asked = following(tenant, [DEFINITIONS], signal);
   const resource = await resourceOf(tenant, ...MIGRATIONS); // null: it is switched off
   const may = resource && (await right({ tenant, resource }, { verb: "create" }));
   await styled();
+  const follow = await asked; // before it is asked what there is
   const draw = async () => {
     try {
       const [definitions, migrations] = await Promise.all([
@@ -44,8 +46,8 @@ export default async function crds({ tenant, root, signal }) {
       if (!signal.aborted) replace(rows, failure(error));
     }
   };
-  follow(tenant, [DEFINITIONS], draw, signal);
   await draw();
+  await follow(draw);
 }
 
 /** As far as the reader may list them. */
