@@ -173,9 +173,9 @@ def test_who_may_not_list_them_is_told(somebody: Console) -> None:
 
 
 def test_each_condition_that_is_not_good_has_a_line_of_its_own(console: Console) -> None:
-    define(console, "firsts", "Twin", version("v1", storage=True))
-    define(console, "seconds", "Twin", version("v1", storage=True))
+    define(console, "ones", "Twin", version("v1", storage=True))
+    define(console, "others", "Twin", version("v1", storage=True))
     console.open(PAGE)
-    console.until(lambda: "NamesAccepted=False" in row(console, "seconds"))
-    told = [line for line in row(console, "seconds").split("\n") if "=False " in line]
+    console.until(lambda: "NamesAccepted=False" in row(console, "others"))
+    told = [line for line in row(console, "others").split("\n") if "=False " in line]
     assert len(told) == 2 and all(line.count("=False ") == 1 for line in told)
