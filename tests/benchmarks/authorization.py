@@ -91,7 +91,9 @@ def world(namespace: str, bindings: int = BINDINGS) -> tuple[Authority, World]:
 
 def _record(resource: str, namespace: str, name: str, body: Object) -> Record:
     metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
-    data = orjson.dumps({"kind": resource, "apiVersion": f"{GROUP}/v1", "metadata": metadata, **body})
+    data = orjson.dumps(
+        {"kind": resource, "apiVersion": f"{GROUP}/v1", "metadata": metadata, **body}
+    )
     return Record(ObjectKey(GROUP, resource, namespace, name), name, 1, data)
 
 
