@@ -17,6 +17,7 @@ MAPS = f"{CORE}/namespaces/shop/configmaps"
 SECRETS = f"{CORE}/namespaces/shop/secrets"
 RBAC = "/clusters/demo/apis/rbac.authorization.k8s.io/v1/namespaces/shop"
 PAGE = "/t/demo/core/configmaps/shop"
+_HEADS = "return [...document.querySelectorAll('.panel h2')].map((e) => e.innerText)"
 MERGE = "application/merge-patch+json"
 APPLY = "application/apply-patch+yaml"
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -343,8 +344,8 @@ def test_a_stuck_namespace_says_what_is_left(console: Console, site: Installatio
     console.open("/t/demo/core/namespaces/-/doomed?tab=stuck")
     console.see("NamespaceFinalizersRemaining")
     console.see("ConfigMap holder")
-    heads = [e.text for e in console.all(".panel h2")]
-    assert heads == ["What is left in the namespace", "What holds it", "Conditions"]
+    heads = ["What is left in the namespace", "What holds it", "Conditions"]
+    console.until(lambda: console.script(_HEADS) == heads)  # its conditions are drawn as they come
     press(console, ".remove-finalizer")
     console.see("what is left in it stays behind without one. Free that first.")
     press(console, "dialog [aria-label=Close]")
