@@ -44,6 +44,14 @@ async def ok(installation: Installation, *arguments: str, body: Any = None) -> s
     return out
 
 
+async def told(installation: Installation, name: str) -> None:
+    """Until it has conditions: `kubectl wait` fails for what has none yet."""
+    types = ("-o", "jsonpath={.status.conditions[*].type}")
+    async with asyncio.timeout(PATIENCE):
+        while not await ok(installation, "get", name, *types):
+            await asyncio.sleep(0)
+
+
 async def specs(installation: Installation, version: str) -> list[Any]:
     found = json.loads(
         await ok(installation, "get", f"widgets.{version}.example.com", "-n", "ns", "-o", "json")
@@ -59,6 +67,7 @@ async def test_a_life_in_two_versions(installation: Installation) -> None:
     async with webhook(converting) as hook:
         await ok(installation, "create", "namespace", "ns")
         await ok(installation, "apply", "-f", "-", body=crd(hook.config()))
+        await told(installation, "crd/widgets.example.com")
         await ok(installation, "wait", "--for=condition=Established", "crd/widgets.example.com")
         await ok(
             installation,
