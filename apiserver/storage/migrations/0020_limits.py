@@ -11,7 +11,7 @@ from apiserver.storage import sql
 class Migration(migrations.Migration):
     dependencies: ClassVar = [("storage", "0019_names")]
 
-    functions: ClassVar = "6730a0de3eec6360"
+    functions: ClassVar = "ac624236037b1fb4"
     """sql.digest() of what this migration was made for."""
 
     operations: ClassVar = [sql.functions()]

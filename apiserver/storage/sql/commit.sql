@@ -132,13 +132,10 @@ BEGIN
         END IF;
 
         IF status <> 'done' THEN
-            current := CASE status
-                WHEN 'objects' THEN v_head.max_objects
-                WHEN 'bytes' THEN v_head.max_bytes
-                WHEN 'definitions' THEN v_head.max_definitions
-                WHEN 'hour' THEN v_head.max_hour_bytes
-                WHEN 'log' THEN v_head.max_log_bytes
-                ELSE current END;
+            current := coalesce(pp_limit(
+                status, v_head.max_objects, v_head.max_bytes, v_head.max_definitions,
+                v_head.max_hour_bytes, v_head.max_log_bytes
+            ), current);
             before := CASE status
                 WHEN 'hour' THEN 3600 - extract(epoch FROM v_now)::bigint % 3600
                 ELSE before END;

@@ -38,6 +38,21 @@ CREATE OR REPLACE FUNCTION pp_exceeded(
         END
 $$;
 
+-- The limit that a refused write is told of: which of them p_status, as pp_commit has it, names;
+-- NULL for a status that is no limit's.
+CREATE OR REPLACE FUNCTION pp_limit(
+    p_status text, p_max_objects bigint, p_max_bytes bigint, p_max_definitions bigint,
+    p_max_hour_bytes bigint, p_max_log_bytes bigint
+) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE p_status
+        WHEN 'objects' THEN p_max_objects
+        WHEN 'bytes' THEN p_max_bytes
+        WHEN 'definitions' THEN p_max_definitions
+        WHEN 'hour' THEN p_max_hour_bytes
+        WHEN 'log' THEN p_max_log_bytes
+        END
+$$;
+
 -- Whether a write adds a definition. These are few and added seldom: they are counted when one
 -- comes.
 CREATE OR REPLACE FUNCTION pp_defines(p_operation text, p_group text, p_resource text)
@@ -89,13 +104,10 @@ BEGIN
     );
     version := 0;
     before := CASE status WHEN 'hour' THEN 3600 - v_seconds % 3600 ELSE v_head.head END;
-    current := CASE status
-        WHEN 'objects' THEN v_head.max_objects
-        WHEN 'bytes' THEN v_head.max_bytes
-        WHEN 'definitions' THEN v_head.max_definitions
-        WHEN 'hour' THEN v_head.max_hour_bytes
-        WHEN 'log' THEN v_head.max_log_bytes
-        ELSE 0 END;
+    current := coalesce(pp_limit(
+        status, v_head.max_objects, v_head.max_bytes, v_head.max_definitions,
+        v_head.max_hour_bytes, v_head.max_log_bytes
+    ), 0);
     RETURN NEXT;
 END
 $$;

@@ -24,7 +24,7 @@ from apiserver.schema.types import Schema
 from apiserver.storage.interface import key_order
 from apiserver.storage.postgres import PostgresStore
 from apiserver.watch import cache as caches
-from apiserver.watch.cache import Cache
+from apiserver.watch.cache import Cache, Entries
 from apiserver.watch.entry import Entry
 from tests.support.api import Api, serving
 from tests.support.cachelog import CacheLog
@@ -55,6 +55,20 @@ class Log(CacheLog):
         """pair: spec.one and spec.two."""
         named = zip(("one", "two"), pair, strict=True)
         self.write(cache, place, deleted, {n: v for n, v in named if v is not ABSENT})
+
+
+def put(history: list[Any]) -> Cache:
+    log = Log()
+    cache = log.cache()
+    for write in history:
+        log.put(cache, *write)
+    return cache
+
+
+def state(cache: Cache, at: int, namespace: str) -> Entries:
+    found = cache.state_at(at, namespace)
+    assert found is not None
+    return found
 
 
 def sorting(keys: list[str]) -> Sorting:
@@ -92,14 +106,10 @@ def brute_force(keys: list[str], entries: Any) -> list[Any]:
 def test_an_order_moved_to_another_state_is_that_state_sorted(
     history: list[Any], data: st.DataObject, keys: list[str], namespace: str
 ) -> None:
-    log = Log()
-    cache = log.cache()
-    for write in history:
-        log.put(cache, *write)
-    kept_at, wanted = (data.draw(st.integers(0, log.position)) for _ in range(2))
-    by = sorting(keys)
-    old, new = cache.state_at(kept_at, namespace), cache.state_at(wanted, namespace)
-    assert old is not None and new is not None
+    cache = put(history)
+    by, versions = sorting(keys), st.integers(0, cache.resource_version)
+    kept_at, wanted = data.draw(versions), data.draw(versions)
+    old, new = state(cache, kept_at, namespace), state(cache, wanted, namespace)
     orders.keep(cache, ("n",), Order(RESOURCE, kept_at, by.ordered(old)))
     near = orders.find(cache, ("n",), RESOURCE, wanted, namespace)
     assert near is not None
@@ -118,14 +128,10 @@ def test_an_order_moved_to_another_state_is_that_state_sorted(
 def test_of_a_beginning_what_is_known_is_the_beginning_of_a_later_state(
     history: list[Any], data: st.DataObject, keys: list[str], namespace: str, count: int
 ) -> None:
-    log = Log()
-    cache = log.cache()
-    for write in history:
-        log.put(cache, *write)
-    found_at, wanted = (data.draw(st.integers(0, log.position)) for _ in range(2))
-    by = sorting(keys)
-    old, new = cache.state_at(found_at, namespace), cache.state_at(wanted, namespace)
-    assert old is not None and new is not None
+    cache = put(history)
+    by, versions = sorting(keys), st.integers(0, cache.resource_version)
+    found_at, wanted = data.draw(versions), data.draw(versions)
+    old, new = state(cache, found_at, namespace), state(cache, wanted, namespace)
     front = Order(RESOURCE, found_at, by.ordered(old)[:count])
     near = orders.led(cache, front, wanted, namespace)
     assert near is not None
@@ -138,10 +144,7 @@ def test_of_a_beginning_what_is_known_is_the_beginning_of_a_later_state(
 @given(st.lists(writes, max_size=30), st.sampled_from(["", "-"]))
 def test_an_order_has_a_reverse(history: list[Any], down: str) -> None:
     """Also of objects without a value, and of equal ones."""
-    log = Log()
-    cache = log.cache()
-    for write in history:
-        log.put(cache, *write)
+    cache = put(history)
     up = "" if down else "-"
     there = sorting([f"{down}.spec.one"]).ordered(cache.select())
     back = sorting([f"^{up}.spec.one", "-.metadata.namespace", "-.metadata.name"])
