@@ -1,12 +1,9 @@
-"""What is known of a cached object without decoding it: its key, its labels, and what its text has
-in its first bytes."""
+"""What is known of a cached object without decoding it: its key, its labels, when it was made."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-
-import orjson
 
 from apiserver.storage.interface import key_order
 from apiserver.watch.entry import Entry
@@ -15,12 +12,6 @@ Glance = Callable[[Sequence[Entry]], list[str | None]]
 """What each is ordered by for one JSONPath, None where it leads to no value."""
 
 _LABEL = re.compile(r"\.metadata\.labels\.((?:[^\s.,\[\]$@{}\\*]|\\.)+)")
-_CREATED = re.compile(
-    rb'\{"kind":"[^"\\]*","apiVersion":"[^"\\]*","metadata":\{'
-    rb'(?:"(?:resourceVersion|name|generateName|namespace|selfLink|uid)":"[^"\\]*",'
-    rb'|"generation":\d+,)*"creationTimestamp":"([^"\\]*)"'
-)
-"""A stored object from its first byte on: kind, apiVersion and metadata (`Registry.encode`)."""
 
 
 def glance_at(path: str) -> Glance | None:
@@ -49,15 +40,7 @@ def _namespaces(entries: Sequence[Entry]) -> list[str | None]:
 
 
 def _created(entries: Sequence[Entry]) -> list[str | None]:
-    return [_created_at(entry.json) for entry in entries]
-
-
-def _created_at(json: bytes) -> str | None:
-    found = _CREATED.match(json)
-    if found is not None:
-        return found[1].decode()
-    created: str | None = orjson.loads(json)["metadata"].get("creationTimestamp")
-    return created
+    return [entry.created for entry in entries]
 
 
 _KNOWN: dict[str, Glance] = {

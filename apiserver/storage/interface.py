@@ -10,9 +10,13 @@ transaction draws it.
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+
+import orjson
 
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.values import value
@@ -50,6 +54,11 @@ def key_order(namespace: str, name: str) -> tuple[str, str]:
 
 
 _METADATA = b'"metadata":{'
+_CREATED = re.compile(
+    rb'\{"kind":"[^"\\]*","apiVersion":"[^"\\]*","metadata":\{'
+    rb'(?:"(?:resourceVersion|name|generateName|namespace|selfLink|uid)":"[^"\\]*",'
+    rb'|"generation":\d+,)*"creationTimestamp":"([^"\\]*)"'
+)
 
 
 def splice_resource_version(data: bytes, resource_version: int) -> bytes:
@@ -75,6 +84,16 @@ def stored_api_version(json: bytes) -> str:
     """The apiVersion in which an object is stored, from its text."""
     at = json.index(_API_VERSION) + len(_API_VERSION)
     return json[at : json.index(b'"', at)].decode()
+
+
+def stored_creation(json: bytes) -> str | None:
+    """The metadata.creationTimestamp of a stored object, from its text; shared by all that have the
+    same."""
+    found = _CREATED.match(json)
+    if found is not None:
+        return sys.intern(found[1].decode())
+    created: str | None = orjson.loads(json)["metadata"].get("creationTimestamp")
+    return created
 
 
 @value(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from apiserver.meta.gvk import GroupResource
-from apiserver.storage.interface import EventType, ObjectKey, Record
+from apiserver.storage.interface import EventType, ObjectKey, Record, stored_creation
 
 Labels = Mapping[str, str]
 Fields = Mapping[str, str]
@@ -21,11 +21,12 @@ Predicate = Callable[[Labels, Fields], bool]
 
 class Entry:
     """One object at one version. json: its text with resourceVersion; fields: what field selectors
-    can see. Never changed. memo: what others have made of it and want to find again, as long as it
-    is kept here."""
+    can see; created: its creationTimestamp. Never changed. memo: what others have made of it and
+    want to find again, as long as it is kept here."""
 
     __slots__ = (
         "_shared",
+        "created",
         "fields",
         "json",
         "labels",
@@ -54,6 +55,7 @@ class Entry:
         self.uid = uid
         self.resource_version = resource_version
         self.json = json
+        self.created = stored_creation(json)
         self.labels = labels
         self.fields = fields
         self._shared: dict[str, Any] | None = None

@@ -25,6 +25,7 @@ TIMES = 40
 _ASKED: dict[str, dict[str, Any]] = {
     "a count": {"count": "only"},
     "the first page by name": {"sortBy": "-.metadata.name", "limit": 50},
+    "the first page by creation": {"sortBy": "-.metadata.creationTimestamp", "limit": 50},
     "the first page by a label": {"sortBy": ".metadata.labels.app", "limit": 50},
     "a filtered page": {"filter": "self.metadata.labels.tier == 'tier-3'", "limit": 50},
     "a page by a declared field": {"fieldSelector": "metadata.labels.app=app-7", "limit": 50},
