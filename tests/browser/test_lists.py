@@ -248,14 +248,24 @@ def test_saved_views_are_the_servers_and_what_a_browser_kept_is_carried_over(acm
     acme.open("/t/acme/core/configmaps")
     assert {hostile, f"Forget “{hostile}”"} <= set(_opened(acme))
     assert acme.script("return window.ran ?? 0") == 0
-    for title in kept:
-        _opened(acme)
-        acme.script(
-            _VIEWS + "[...menu.querySelectorAll('button')]"
-            ".find((b) => b.textContent === arguments[0]).click()",
-            f"Forget “{title}”",
-        )
+    _choose(acme, "Rename “constructor”…")
+    given = acme.one("dialog[open] input")
+    assert given.get_attribute("value") == "constructor"
+    given.clear()
+    given.send_keys("builder\n")
+    acme.until(lambda: acme.script(views) == {hostile: "?q=a", "builder": "?q=b"})
+    for title in (hostile, "builder"):
+        _choose(acme, f"Forget “{title}”")
         acme.until(lambda title=title: title not in acme.script(views))
+
+
+def _choose(console: Console, text: str) -> None:
+    _opened(console)
+    console.script(
+        _VIEWS + "[...menu.querySelectorAll('button')]"
+        ".find((b) => b.textContent === arguments[0]).click()",
+        text,
+    )
 
 
 def _opened(console: Console) -> list[str]:

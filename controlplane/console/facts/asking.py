@@ -31,6 +31,7 @@ _REASONS = {
     403: "Forbidden",
     404: "NotFound",
     405: "MethodNotAllowed",
+    409: "AlreadyExists",
     413: "RequestEntityTooLarge",
     503: "ServiceUnavailable",
 }

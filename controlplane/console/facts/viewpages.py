@@ -24,7 +24,7 @@ _LONGEST_QUERY = 4000
 @asked("GET", "PUT", "DELETE")
 def views(account: User, request: HttpRequest, tenant: str, kind: str) -> Answer:
     """Those of a kind (``pods``, ``deployments.apps``) after the change, as {title: query}. PUT
-    takes {"title", "query"}, DELETE {"title"}."""
+    takes {"title", "query"}, or {"title", "was"} where one gets another title, DELETE {"title"}."""
     if max(len(tenant), len(kind)) > SavedView.LONGEST_NAME or "\0" in tenant + kind:
         raise Refused(400, "a tenant or a kind has no such name")
     own = SavedView.objects.filter(account=account, tenant=tenant, kind=kind)
@@ -35,6 +35,8 @@ def views(account: User, request: HttpRequest, tenant: str, kind: str) -> Answer
             raise Refused(400, "a view has a title")
         if request.method == "DELETE":
             own.filter(title=title).delete()
+        elif was := text_of(body, "was", _LONGEST_TITLE):
+            _rename(account, own, was, title)
         else:
             query = text_of(body, "query", _LONGEST_QUERY)
             if query and not query.startswith("?"):
@@ -55,3 +57,13 @@ def _save(account: User, own: QuerySet[SavedView], view: SavedView) -> None:
             raise Refused(403, f"there are {_MOST} saved views of a kind, or {_MOST_OF_ALL} in all")
         view.account = account
         view.save(force_insert=True)
+
+
+def _rename(account: User, own: QuerySet[SavedView], was: str, title: str) -> None:
+    """Raises Refused."""
+    with transaction.atomic():
+        User.objects.select_for_update().get(pk=account.pk)
+        if title != was and own.filter(title=title).exists():
+            raise Refused(409, f"there is a view “{title}” already")
+        if not own.filter(title=was).update(title=title):
+            raise Refused(404, f"there is no view “{was}”")

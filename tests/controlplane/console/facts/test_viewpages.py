@@ -46,6 +46,24 @@ def test_everybody_has_his_own_in_each_tenant(two: list[Client]) -> None:
     assert send(ann, "DELETE", {"title": "<b>mine"}) == (200, {"views": {}})
 
 
+def test_a_view_gets_another_title(two: list[Client]) -> None:
+    ann, bob = two
+    for client in two:
+        assert put(client, "one", "?q=a")[0] == 200
+    assert put(ann, "two", "?q=b")[0] == 200
+
+    def rename(was: object, title: str) -> tuple[int, Any]:
+        return send(ann, "PUT", {"title": title, "was": was})
+
+    assert rename("one", "first") == (200, {"views": {"first": "?q=a", "two": "?q=b"}})
+    assert rename("two", "two")[0] == 200
+    assert [rename(*asked)[0] for asked in (("first", "two"), ("one", "x"), ("x" * 101, "x"))] == (
+        [409, 404, 400]
+    )
+    assert ann.get(PODS, secure=True).json() == {"views": {"first": "?q=a", "two": "?q=b"}}
+    assert bob.get(PODS, secure=True).json() == {"views": {"one": "?q=a"}}
+
+
 def test_they_are_few_and_short(two: list[Client], monkeypatch: pytest.MonkeyPatch) -> None:
     ann = two[0]
     for title, query in (

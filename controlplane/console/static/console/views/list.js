@@ -451,30 +451,21 @@ class List {
         ? null
         : { label: "No saved views yet", disabled: "Save one first", run() {} },
       { label: "Save what is shown…", run: () => this.saveView(here) },
-      ...Object.keys(saved).map((title) => ({
-        label: `Forget “${title}”`,
-        run: () => this.changeViews("DELETE", { title }),
-      })),
+      ...Object.keys(saved).flatMap((title) => [
+        { label: `Rename “${title}”…`, run: () => this.renameView(title) },
+        { label: `Forget “${title}”`, run: () => this.changeViews("DELETE", { title }) },
+      ]),
     ];
   }
 
   async saveView(query) {
-    const title = await open("Save this view", (close) => {
-      const input = h("input", {
-        type: "text",
-        "aria-label": "Name",
-        autofocus: true,
-        required: true,
-        maxlength: 100,
-      });
-      return h(
-        "form",
-        { onsubmit: (event) => (event.preventDefault(), close(input.value.trim())) },
-        h("label", { class: "field" }, "Name", input),
-        h("footer", {}, h("button", { class: "button primary", type: "submit" }, "Save")),
-      );
-    });
+    const title = await titled("Save this view", "Save");
     if (title) await this.changeViews("PUT", { title, query });
+  }
+
+  async renameView(was) {
+    const title = await titled("Rename this view", "Rename", was);
+    if (title) await this.changeViews("PUT", { title, was });
   }
 
   /** Title to query. What this browser had kept before the server did goes there, once; what the
@@ -527,6 +518,26 @@ class List {
       if (!signal.aborted) notify(error.message, { error: true });
     }
   }
+}
+
+/** The title that somebody gives a view; nothing where he leaves it. */
+function titled(heading, action, title = "") {
+  return open(heading, (close) => {
+    const input = h("input", {
+      type: "text",
+      "aria-label": "Name",
+      autofocus: true,
+      required: true,
+      maxlength: 100,
+      value: title,
+    });
+    return h(
+      "form",
+      { onsubmit: (event) => (event.preventDefault(), close(input.value.trim())) },
+      h("label", { class: "field" }, "Name", input),
+      h("footer", {}, h("button", { class: "button primary", type: "submit" }, action)),
+    );
+  });
 }
 
 /** What a column of ages shows; null of other columns, and where there is no time. */
