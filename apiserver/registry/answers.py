@@ -233,14 +233,12 @@ async def _put_in_order(
     while shelf.cache.memo.get(shelf.name) is making:
         async with making.turn:
             asker = replace(scope.asker(LARGE), meter=Meter())
-            piece = making.next()
-            if piece:
-                making.ranks += await beside(asker, partial(sorting.ranks, piece))
-            elif shelf.cache.memo.get(shelf.name) is making:
-                items = await beside(asker, partial(sorting.by_ranks, making.states, making.ranks))
-                orders.keep(shelf.cache, shelf.name, Order(scope.resource, making.at, items))
+            if shelf.cache.memo.get(shelf.name) is making:
+                order = await beside(asker, partial(making.go_on, sorting))
+                if order is not None:
+                    orders.keep(shelf.cache, shelf.name, order)
         if monotonic() > until:
-            raise TimedOut(_ON_ITS_WAY.format(done=len(making.ranks), all=len(making.states)))
+            raise TimedOut(_ON_ITS_WAY.format(done=making.done, all=len(making.states)))
 
 
 # --- which state ----------------------------------------------------------------------------------

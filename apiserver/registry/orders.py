@@ -18,10 +18,10 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import total_ordering
-from itertools import chain
+from time import thread_time
 from typing import Any, TypeGuard, cast
 
 from apiserver.kinds.served import Resource
@@ -38,6 +38,8 @@ MOST = 4
 RUN = 10_000
 """Objects that are sorted at once: nothing else in the process runs meanwhile. So many are decoded
 for one piece of an order."""
+PIECE = 0.05
+"""Seconds of processor time after which others of the tenant have their turn."""
 _SAMPLES = 100
 """Objects of a run by which its parts are told."""
 LOOKS = 40
@@ -78,7 +80,12 @@ class Sorting:
     def ordered(self, states: Sequence[State]) -> list[State]:
         """By the keys, then as they come (in key order); what has no value stands last in either
         direction, or first where a key says so."""
-        return self.by_ranks(states, self.ranks(states))
+        pieces = self.pieces(states, self.ranks(states))
+        while True:
+            try:
+                next(pieces)
+            except StopIteration as end:
+                return cast(list[State], end.value)
 
     def ranks(self, states: Sequence[State]) -> list[Ranks]:
         glances = self._glances
@@ -87,14 +94,18 @@ class Sorting:
         columns = [glance(cast(Sequence[Entry], states)) for glance in glances]
         return list(zip(*(map(_of_text, column) for column in columns), strict=True))
 
-    def by_ranks(self, states: Sequence[State], ranks: Sequence[Ranks]) -> list[State]:
-        """As `ordered`; ``ranks``: of the states."""
+    def pieces(
+        self, states: Sequence[State], ranks: Sequence[Ranks]
+    ) -> Generator[None, None, list[State]]:
+        """`ordered`, in pieces of a fraction of a second. ``ranks``: of the states."""
         numbers = list(range(len(states)))
         for i, key in reversed(list(enumerate(self.keys))):
             column = [row[i] for row in ranks]
+            yield
             valued = [n for n in numbers if column[n] is not None]
             vacant = [n for n in numbers if column[n] is None]
-            placed = _sorted(valued, column, key.descending)
+            yield
+            placed = yield from _sorted(valued, column, key.descending)
             numbers = vacant + placed if key.vacant_first else placed + vacant
         return [states[n] for n in numbers]
 
@@ -153,14 +164,25 @@ def _of_text(value: str | None) -> Rank | None:
     return None if value is None else (2, value)
 
 
-def _sorted(numbers: list[int], column: Sequence[Any], descending: bool) -> list[int]:
+def _sorted(
+    numbers: list[int], column: Sequence[Any], descending: bool
+) -> Generator[None, None, list[int]]:
     """The numbers by their ranks in the column; stable. In runs, and then in parts of all runs that
     belong together, because no other thread has its turn while a list is sorted."""
     if descending:  # to be turned round again, so that equal ones stay as they come
-        return _sorted(numbers[::-1], column, descending=False)[::-1]
-    rank = column.__getitem__
-    runs = [sorted(numbers[at : at + RUN], key=rank) for at in range(0, len(numbers), RUN)]
-    return runs[0] if len(runs) == 1 else list(chain.from_iterable(_merged(runs, column)))
+        turned = yield from _sorted(numbers[::-1], column, descending=False)
+        return turned[::-1]
+    rank, runs = column.__getitem__, list[list[int]]()
+    for at in range(0, len(numbers), RUN):
+        runs.append(sorted(numbers[at : at + RUN], key=rank))
+        yield
+    if len(runs) <= 1:
+        return runs[0] if runs else []
+    found = list[int]()
+    for part in _merged(runs, column):
+        found += part
+        yield
+    return found
 
 
 def _merged(runs: Sequence[list[int]], column: Sequence[Any]) -> Iterator[list[int]]:
@@ -203,20 +225,41 @@ class Order:
 class Making:
     """An order that is not whole yet: of ``states``, all of a list at one state.
 
-    turn: one at a time goes on with it; ranks: of the first of the states; meanwhile: the task that
-    makes it while nobody waits for it; front: the first of the list that will be whole, where that
-    has been looked for."""
+    turn: one at a time goes on with it; meanwhile: the task that makes it while nobody waits for
+    it; front: the first of the list that will be whole, where that has been looked for."""
 
     def __init__(self, resource: Resource, at: int, states: Sequence[State]) -> None:
         self.resource, self.at, self.states = resource, at, states
-        self.ranks: list[Ranks] = []
+        self._ranks: list[Ranks] = []
+        self._pieces: Generator[None, None, list[State]] | None = None
         self.turn = asyncio.Lock()
         self.meanwhile: asyncio.Task[None] | None = None
         self.front: Order | None = None
 
-    def next(self) -> Sequence[State]:
-        """Whose ranks are to be found next; empty where all are there."""
-        return self.states[len(self.ranks) : len(self.ranks) + RUN]
+    @property
+    def done(self) -> int:
+        """Of so many states the ranks are known."""
+        return len(self._ranks)
+
+    def go_on(self, sorting: Sorting) -> Order | None:
+        """Does one piece of it; the order once it is whole. May be ended at any point: then what
+        it has begun is begun anew."""
+        piece = self.states[self.done : self.done + RUN]
+        if piece:
+            self._ranks += sorting.ranks(piece)
+            return None
+        pieces, self._pieces = self._pieces, None
+        if pieces is None:
+            pieces = sorting.pieces(self.states, self._ranks)
+        until = thread_time() + PIECE
+        try:
+            next(pieces)
+            while thread_time() < until:
+                next(pieces)
+        except StopIteration as end:
+            return Order(self.resource, self.at, end.value)
+        self._pieces = pieces
+        return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,6 +1,6 @@
-"""Questions about many ConfigMaps: as many as the environment variable POLYPLANE_BENCH_OBJECTS says
-(`tests.benchmarks.haystack`), each beside a page of 50 in key order; and how many objects there are
-of all kinds, beside PostgreSQL that counts them."""
+"""Questions about the many ConfigMaps of `tests.benchmarks.haystack`, each beside a page of 50 in
+key order; and how many objects there are of all kinds, beside PostgreSQL that counts them. All have
+been indexed for searches, so that the workers do nothing else meanwhile."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from apiserver.search.fieldindexer import follow
 from apiserver.storage.postgres import PostgresStore
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.client import Connection, request
-from tests.benchmarks.haystack import OBJECTS, fill
+from tests.benchmarks.haystack import OBJECTS, TENANT, prepare
 from tests.benchmarks.result import Result
-from tests.benchmarks.tenants import make
 
-MAPS = "/clusters/questions-0/api/v1/configmaps"
+MAPS = f"/clusters/{TENANT}/api/v1/configmaps"
 TIMES = 40
 _ASKED: dict[str, dict[str, Any]] = {
     "a count": {"count": "only"},
@@ -34,7 +33,7 @@ _ASKED: dict[str, dict[str, Any]] = {
         "count": "only",
     },
 }
-_GROUP = "/clusters/questions-0/apis/search.polyplane.dev/v1"
+_GROUP = f"/clusters/{TENANT}/apis/search.polyplane.dev/v1"
 INDEXES, COUNTS = f"{_GROUP}/fieldindexes", f"{_GROUP}/objectcounts"
 _COUNT = """
 SELECT api_group, resource, count(*) FROM objects WHERE tenant_id = %s GROUP BY 1, 2
@@ -47,9 +46,8 @@ _INDEX = {
 
 async def questions(bench: Bench, objects: int = OBJECTS) -> list[Result]:
     """The first time of each is told apart: then the worker puts the list in order."""
-    await make(bench, "questions", 1)
-    tenant = await bench.tenant_number("questions-0")
-    fill(bench, tenant, objects)
+    await prepare(bench, objects)
+    tenant = await bench.tenant_number(TENANT)
     await bench.send("POST", INDEXES, json.dumps(_INDEX).encode())
     indexing = await _indexed(bench, tenant)
     connection = await Connection.open(bench.site)  # now: one that is idle for long is closed

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import itertools
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from functools import cmp_to_key
 from typing import Any
 from urllib.parse import urlencode
@@ -161,6 +163,45 @@ def test_runs_are_merged_into_one_order(specs: list[Any], keys: list[str]) -> No
         patched.setattr(orders, "RUN", 3)
         found = sorting(keys).ordered(cache.select())
     assert found == brute_force(keys, cache.select())
+
+
+@given(
+    st.lists(st.tuples(values, values), max_size=40),
+    sort_keys,
+    st.sets(st.integers(0, 40), max_size=5),
+    st.sampled_from([0.0, 2.5]),
+)
+def test_an_order_is_made_in_pieces_of_which_any_may_be_ended(
+    specs: list[Any], keys: list[str], ended: set[int], piece: float
+) -> None:
+    log = Log()
+    cache = log.cache()
+    for i, spec in enumerate(specs):
+        log.put(cache, ("a", f"n{i}"), False, spec)
+    clock, order, pieces = itertools.count(), None, 0
+
+    def ticks() -> float:
+        at = next(clock)
+        if at in ended:
+            raise TimedOut("nobody waits for it any more")
+        return at
+
+    def in_order(*args: Any, **kwargs: Any) -> list[Any]:
+        ticks()
+        return sorted(*args, **kwargs)
+
+    making = orders.Making(RESOURCE, cache.resource_version, cache.select())
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(orders, "RUN", 3)
+        patched.setattr(orders, "PIECE", piece)
+        patched.setattr(orders, "thread_time", ticks)
+        patched.setattr(orders, "sorted", in_order, raising=False)
+        while order is None:
+            pieces += 1
+            with suppress(TimedOut):
+                order = making.go_on(sorting(keys))
+    assert (order.at, order.items) == (making.at, brute_force(keys, cache.select()))
+    assert piece or pieces > len(specs) / 3 + 2 * len(keys), "two looks at each column, and a run"
 
 
 def test_names_are_known_without_decoding() -> None:
