@@ -7,7 +7,7 @@ them, the oldest; further ones say that they are too many.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import orjson
 
@@ -26,12 +26,18 @@ from apiserver.storage.relations import Relations
 MOST = 32
 """Indexes of one tenant: each follows the tenant's log on its own."""
 MANAGER = "field-index-controller"
-SETTLE, AGAIN = 0.1, 1.0
-"""Seconds from a change to the look at it, and between looks at an index that is being made."""
+SETTLE, AGAIN, UNKNOWN_AGAIN = 0.1, 1.0, 15.0
+"""Seconds from a change to the look at it, and between looks at an index that is being made, or is
+of a resource that the tenant does not serve (yet)."""
 
 _STATES = {
     "Built": ("True", "The index is true of all objects; it follows writes within seconds"),
     "Building": ("False", "Objects that were there before are being indexed"),
+    "UnknownResource": (
+        "False",
+        "The tenant serves no such resource: spec.resource is its plural name, spec.group its API "
+        "group; the index is of use once there is one",
+    ),
     "TooMany": ("False", f"A tenant has at most {MOST} indexes: the oldest are kept"),
 }
 
@@ -53,12 +59,20 @@ class FieldIndexes:
         declared = await self._declared(tenant)
         built = await self._fields.declare(tenant.id, {f for f in declared.values() if f})
         left = await self._fields.forget(tenant.id)  # a little at a time: others wait for looks
-        if name in declared:
-            field = declared[name]
-            reason = "TooMany" if field is None else "Built" if field in built else "Building"
-            await self._say(tenant, name, reason)
-            left |= reason == "Building"
-        return AGAIN if left else None
+        if name not in declared:
+            return AGAIN if left else None
+        reason = self._reason(tenant, declared[name], built)
+        await self._say(tenant, name, reason)
+        if left or reason == "Building":
+            return AGAIN
+        return UNKNOWN_AGAIN if reason == "UnknownResource" else None
+
+    def _reason(self, tenant: Tenant, field: Field | None, built: Collection[Field]) -> str:
+        if field is None:
+            return "TooMany"
+        if self._actions.registry.catalog.find(tenant, *field.resource) is None:
+            return "UnknownResource"
+        return "Built" if field in built else "Building"
 
     async def _declared(self, tenant: Tenant) -> dict[str, Field | None]:
         """By name; None for those that are too many."""

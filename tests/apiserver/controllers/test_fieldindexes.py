@@ -10,15 +10,17 @@ from apiserver.controllers import fieldindexes
 from apiserver.controllers.actions import Actions
 from apiserver.controllers.fieldindexes import FieldIndexes
 from apiserver.kinds.search.fieldindex import INDEXES
+from apiserver.registry.definitions import DEFINITIONS
 from apiserver.search.fieldindexer import follow
 from apiserver.storage.interface import ObjectKey
 from apiserver.storage.postgres import PostgresStore
 from apiserver.storage.relations import Relations
+from tests.support.definitions import definition
 from tests.support.definitionworker import Worker
 
 
-def index(name: str, path: str) -> Any:
-    return {"metadata": {"name": name}, "spec": {"resource": "configmaps", "path": path}}
+def index(name: str, path: str, group: str = "", of: str = "configmaps") -> Any:
+    return {"metadata": {"name": name}, "spec": {"group": group, "resource": of, "path": path}}
 
 
 def keeper(worker: Worker, store: PostgresStore) -> FieldIndexes:
@@ -45,6 +47,22 @@ async def test_an_index_is_ready_once_it_is_built(worker: Worker, store: Postgre
     head = await store.head(tenant.id)
     assert await looks.look(tenant, "colour") is None
     assert await store.head(tenant.id) == head, "what is said already is not written again"
+
+
+async def test_an_index_of_what_is_not_served_says_so_until_it_is(
+    worker: Worker, store: PostgresStore
+) -> None:
+    looks, tenant = keeper(worker, store), worker.tenant
+    await worker.create(INDEXES, index("sizes", "spec.size", group="example.com", of="foos"))
+    await looks.look(tenant, "sizes")
+    await follow(store.fields, tenant.id, 100)
+    assert await looks.look(tenant, "sizes") == fieldindexes.UNKNOWN_AGAIN
+    assert await ready(worker, store, "sizes") == ("False", "UnknownResource")
+    await worker.create(DEFINITIONS, definition())
+    await worker.until(lambda: worker.serves(("example.com", "foos")))
+    await follow(store.fields, tenant.id, 100)
+    assert await looks.look(tenant, "sizes") is None
+    assert await ready(worker, store, "sizes") == ("True", "Built")
 
 
 async def test_the_oldest_are_kept(
