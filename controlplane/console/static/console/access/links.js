@@ -1,7 +1,7 @@
 // Links between roles, bindings, subjects and whom they concern; those to the access page stand on
 // the pages of objects.
 
-import { h } from "../lib/dom.js";
+import { breakable, h } from "../lib/dom.js";
 import { groupPart } from "../lib/discovery.js";
 import { contribute } from "../lib/parts.js";
 import { address } from "../lib/router.js";
@@ -14,12 +14,12 @@ export function sourceLink(tenant, source) {
   const resource = KINDS[source.kind];
   if (!resource) return named(source);
   const to = address("t", tenant, GROUP, resource.resource, source.namespace || "-", source.name);
-  return h("a", { href: to, title: source.kind }, source.name);
+  return h("a", { href: to, title: source.kind }, breakable(source.name));
 }
 
 /** What a subject may do. */
 export function subjectLink(tenant, subject, label = named(subject)) {
-  return h("a", { href: accessPage(tenant, asked(subject)) }, label);
+  return h("a", { href: accessPage(tenant, asked(subject)) }, breakable(label));
 }
 
 /** The query of the access page that asks about a subject. */

@@ -7,7 +7,12 @@ export function h(tag, attributes, ...children) {
   return filled(document.createElement(tag), attributes, children);
 }
 
-/** The same in SVG's namespace. */
+/** A name that is broken, where it is too long for its place, behind its colons and slashes first. */
+export function breakable(name) {
+  return name.split(/(?<=[:/])/).flatMap((part, at) => (at ? [h("wbr"), part] : [part]));
+}
+
+/** As `h`, in SVG's namespace. */
 export function svg(tag, attributes, ...children) {
   return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 }
