@@ -5,6 +5,7 @@ import { h, replace } from "../lib/dom.js";
 import { target, verbOf } from "../lib/entries.js";
 import { fact } from "../lib/facts.js";
 import { EXAMPLES, instantOf } from "../lib/instants.js";
+import { newest } from "../lib/newest.js";
 import { button, table } from "../lib/plain.js";
 import { remember } from "../lib/router.js";
 import { age, exact } from "../lib/time.js";
@@ -31,8 +32,10 @@ export default async function view({ root, query, signal }) {
   const show = h("select", { name: "show", "aria-label": "Which entries", title: LEFT_OUT, onchange: () => search() },
     SHOWN.map(([value, text]) => h("option", { value }, text)));
   show.value = query.get("show") === "all" ? "all" : "";
+  const begin = newest();
   const search = async (event) => {
     event?.preventDefault();
+    const isNewer = begin();
     try {
       inputs.filter(({ name }) => name === "since" || name === "until").forEach(settle);
       const asked = Object.fromEntries([...inputs, show].map((input) => [input.name, input.value.trim()]));
@@ -40,10 +43,9 @@ export default async function view({ root, query, signal }) {
       const { items, more } = await fact("/audit", { ...asked, limit: "200" }, signal);
       const nothing = [NOTHING, asked.auditID && NOT_KEPT, !asked.show && LEFT_OUT].filter(Boolean).join(" ");
       const drawn = [table(columns(items), items, nothing), more ? older(items.at(-1).at) : null];
-      // an answer to what was chosen before may come last
-      if (show.value === asked.show) replace(found, drawn);
+      if (isNewer()) replace(found, drawn);
     } catch (error) {
-      if (!signal.aborted) replace(found, failure(error));
+      if (!signal.aborted && isNewer()) replace(found, failure(error));
     }
   };
   /** From the last that is shown on: those of the same moment are shown again. */

@@ -6,6 +6,7 @@ import { confirm, failure, notify, open } from "../lib/dialog.js";
 import { groupPart, resourceOf, resources } from "../lib/discovery.js";
 import { h, replace } from "../lib/dom.js";
 import { following } from "../lib/follow.js";
+import { newest } from "../lib/newest.js";
 import { button, table } from "../lib/plain.js";
 import { address } from "../lib/router.js";
 import { age } from "../lib/time.js";
@@ -34,16 +35,18 @@ export default async function crds({ tenant, root, signal }) {
   const may = resource && (await right({ tenant, resource }, { verb: "create" }));
   await styled();
   const follow = await asked; // before it is asked what there is
+  const begin = newest();
   const draw = async () => {
+    const isNewer = begin();
     try {
       const [definitions, migrations] = await Promise.all([
         api(tenant).list(DEFINITIONS, { limit: MOST, signal }),
         migrationsOf(tenant, resource, signal),
       ]);
       const page = { tenant, resource, may, migrations, draw, signal };
-      replace(rows, table(columns(page), definitions.items, "The tenant has no definitions."));
+      if (isNewer()) replace(rows, table(columns(page), definitions.items, "The tenant has no definitions."));
     } catch (error) {
-      if (!signal.aborted) replace(rows, failure(error));
+      if (!signal.aborted && isNewer()) replace(rows, failure(error));
     }
   };
   await draw();
