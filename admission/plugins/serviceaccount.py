@@ -15,10 +15,11 @@ from admission.objects import PODS
 from admission.plugins import mountable
 from admission.refusal import forbidden
 from apiserver.errors import PlainError
+from apiserver.golang.strconv import go_quote
 from apiserver.kinds.common.podannotations import MIRROR
 from apiserver.kinds.common.podreferences import secrets
 from apiserver.meta.gvk import GroupResource
-from apiserver.meta.names import random_suffix
+from apiserver.meta.names import path_segment, random_suffix
 from apiserver.meta.objects import Object
 
 ACCOUNTS = GroupResource("", "serviceaccounts")
@@ -99,11 +100,15 @@ class ServiceAccount:
             account = await lookup.get(ACCOUNTS, attributes.namespace, name, fresh=True)
         if account is not None:
             return account
-        why = (
-            f"error looking up service account {attributes.namespace}/{name}: "
-            f'serviceaccount "{name}" not found'
-        )
-        raise forbidden(attributes, why)
+        place = f"{attributes.namespace}/{name}"
+        raise forbidden(attributes, f"error looking up service account {place}: {_missing(name)}")
+
+
+def _missing(name: str) -> str:
+    """A name that no path can have is not asked for."""
+    if problems := path_segment(name):
+        return f"invalid resource name {go_quote(name)}: [{' '.join(problems)}]"
+    return f'serviceaccount "{name}" not found'
 
 
 def _is_mirror(pod: Object) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from apiserver.fielderrors import GoSyntax
 from apiserver.golang.json import escape_html
-from apiserver.kinds.apiextensions.hoisted import MEMBERS
+from apiserver.kinds.apiextensions.hoisted import MEMBERS, shared
 from apiserver.meta.objects import Object
 
 Props = Mapping[str, Any]
@@ -36,14 +36,12 @@ def quoted_versions(versions: list[Object] | None) -> GoSyntax:
     top there."""
     if versions is None:
         return quoted(None)
-    shared = {
-        name for name in MEMBERS if all(v.get(name) == versions[0].get(name) for v in versions)
-    }
-    return quoted([_version(version, shared) for version in versions])
+    hoisted = {name for name in MEMBERS if shared([v.get(name) for v in versions])}
+    return quoted([_version(version, hoisted) for version in versions])
 
 
-def _version(version: Object, shared: Set[str]) -> Object:
-    own = {name: None if name in shared else version.get(name) for name in MEMBERS}
+def _version(version: Object, hoisted: Set[str]) -> Object:
+    own = {name: None if name in hoisted else version.get(name) for name in MEMBERS}
     columns, fields = own["additionalPrinterColumns"], own["selectableFields"]
     return {
         "Name": version.get("name", ""),

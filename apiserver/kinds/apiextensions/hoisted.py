@@ -7,6 +7,7 @@ decides their paths (k8s.io/apiextensions-apiserver ``apis/apiextensions/v1/conv
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,7 +40,7 @@ def parts(spec: Object, member: str) -> list[Part]:
     values = [v.get(member) for v in versions]
     if not values:
         return []
-    if all(value == values[0] for value in values[1:]):
+    if shared(values):
         everywhere = tuple(range(len(values)))
         return (
             [Part(values[0], SPEC.child(MEMBERS[member]), everywhere)]
@@ -52,6 +53,15 @@ def parts(spec: Object, member: str) -> list[Part]:
         for i, value in enumerate(values)
         if value is not None
     ]
+
+
+def shared(values: Sequence[Any]) -> bool:
+    """Whether all versions say alike; a list that is empty says what none says."""
+    return all(_listed(value) == _listed(values[0]) for value in values[1:])
+
+
+def _listed(value: Any) -> Any:
+    return None if value == [] else value
 
 
 def has_status(version: Object) -> bool:

@@ -193,7 +193,7 @@ def _spec_errors(spec: Object) -> c.Errors:
     request = spec.get("request") or ""
     why = request_problem(request)
     if why:
-        yield invalid(_SPEC.child("request"), request or None, why)
+        yield invalid(_SPEC.child("request"), spec.get("request"), why)
     usages, path = spec.get("usages") or [], _SPEC.child("usages")
     if not usages:
         yield required(path)

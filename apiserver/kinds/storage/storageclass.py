@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from datetime import datetime
 from typing import Any
 
@@ -50,7 +50,9 @@ class StorageClass(Kind):
         changed = [
             e
             for name in _IMMUTABLE
-            for e in c.immutable(_given(obj, name), _given(old, name), FieldPath(name))
+            for e in c.immutable(
+                _given(obj, name), _given(old, name), FieldPath(name), quote=_as_sent(name, context)
+            )
         ]
         return list(covered(changed, "immutable"))
 
@@ -84,6 +86,12 @@ class StorageClass(Kind):
 def _given(obj: Object, name: str) -> Any:
     """null and empty are equal, but for the provisioner, which is never null."""
     return obj.get(name) or ("" if name == "provisioner" else None)
+
+
+def _as_sent(name: str, context: WriteContext) -> Callable[[Any], Any]:
+    """How messages show it: a map that was sent empty is no null."""
+    was_empty = any(empty.path == (name,) for empty in context.empties)
+    return lambda value: {} if value is None and was_empty else value
 
 
 def _errors(obj: Object) -> c.Errors:

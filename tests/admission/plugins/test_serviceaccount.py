@@ -67,6 +67,19 @@ REFERENCES = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("gone", 'serviceaccount "gone" not found'),
+        ("a/b%c", "invalid resource name \"a/b%c\": [may not contain '/' may not contain '%']"),
+        ("..", "invalid resource name \"..\": [may not be '..']"),
+    ],
+)
+async def test_an_account_that_is_missing(name: str, why: str) -> None:
+    said = await refusal(pod(serviceAccountName=name), account())
+    assert said == f'pods "p" is forbidden: error looking up service account ns/{name}: {why}'
+
+
 @pytest.mark.parametrize(("obj", "text", "kind"), REFERENCES)
 async def test_an_account_may_limit_secrets(obj: Object, text: str, kind: str) -> None:
     said = await refusal(obj, account("true"))

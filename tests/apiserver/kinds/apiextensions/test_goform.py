@@ -71,3 +71,11 @@ def test_versions_without_what_they_share() -> None:
         {"Status": {}, "Scale": None},
         None,
     )
+
+
+def test_versions_of_which_some_have_an_empty_list_and_others_none_share_it() -> None:
+    crd = definition()
+    second = {**crd["spec"]["versions"][0], "name": "v2", "additionalPrinterColumns": []}
+    crd["spec"]["versions"].append(second)
+    _, other = shown(create_errors(crd), "must have exactly one version marked as storage version")
+    assert other["AdditionalPrinterColumns"] is None

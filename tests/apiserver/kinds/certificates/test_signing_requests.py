@@ -71,6 +71,13 @@ def test_the_requester_is_whoever_asks() -> None:
     assert KIND.validate(obj, CONTEXT) == []
 
 
+@pytest.mark.parametrize(("request_", "shown"), [(None, "null"), ("", '""')])
+def test_a_request_that_is_empty_is_quoted_as_it_was_sent(request_: Any, shown: str) -> None:
+    (error,) = KIND.validate(csr(request=request_), CONTEXT)
+    why = "PEM block type must be CERTIFICATE REQUEST"
+    assert str(error) == f"spec.request: Invalid value: {shown}: {why}"
+
+
 def test_approval_changes_conditions_and_nothing_else() -> None:
     old = stored()
     new = copy.deepcopy(old)

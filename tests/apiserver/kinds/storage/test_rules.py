@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,8 +19,10 @@ from apiserver.kinds.storage.storageclass import StorageClass
 from apiserver.kinds.storage.volumeattachment import VolumeAttachment
 from apiserver.kinds.storage.volumeattributesclass import VolumeAttributesClass
 from apiserver.meta.objects import Object
+from apiserver.schema.decode_errors import Empty
 
 CONTEXT = WriteContext("v1", datetime(2026, 1, 1, tzinfo=UTC))
+EMPTY = Empty(("parameters",), dict)
 ATTRIBUTES: Object = {"driverName": "example.com/driver", "parameters": {"a": "b"}}
 
 
@@ -96,6 +99,17 @@ def test_errors(kind: Kind, new: Object, old: Object | None, errors: list[str]) 
         else kind.validate_update(new, old, CONTEXT)
     )
     assert [str(error) for error in found] == errors
+
+
+@pytest.mark.parametrize(("empties", "shown"), [([], "null"), ([EMPTY], "{}")])
+def test_parameters_that_are_taken_away_are_quoted_as_they_were_sent(
+    empties: list[Empty], shown: str
+) -> None:
+    there: Object = {"provisioner": "p", "parameters": {"a": "b"}}
+    context = replace(CONTEXT, empties=empties)
+    (error,) = StorageClass().validate_update({"provisioner": "p"}, there, context)
+    assert str(error) == f"parameters: Invalid value: {shown}: field is immutable"
+    assert StorageClass().validate_update({"provisioner": "p"}, {"provisioner": "p"}, context) == []
 
 
 def driver(generation: int = 0, **spec: Any) -> Object:
