@@ -163,7 +163,8 @@ def _tell(scope: Scope, deleted: Deleted) -> None:
 def check_preconditions(resource: Resource, old: Object, options: DeleteOptions) -> None:
     """Raises Conflict."""
     metadata, two_phases = old["metadata"], resource.hooks.two_phases
-    named = resource.group_resource if two_phases else GroupResource(resource.group, resource.kind)
+    group, kind = resource.group_kind
+    named = resource.group_resource if two_phases else GroupResource(group, kind)
     expected, actual = options.precondition_uid, metadata.get("uid")
     if expected is not None and expected != actual:
         text = (

@@ -117,7 +117,7 @@ class Pod(Kind):
     ) -> FieldErrors:
         errors = list(pod(obj))
         if subresource == "resize":
-            return errors + list(podresize.validate(obj, old))
+            return list(podresize.refusal(old)) or errors + list(podresize.validate(obj, old))
         return errors + list(podupdate.ephemeral_containers(obj, old))
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:

@@ -44,14 +44,16 @@ def _kept_containers(new: list[Object], old: list[Object]) -> list[Object]:
     return old
 
 
-def validate(obj: Object, old: Object) -> checks.Errors:
-    new, before = obj["spec"], old["spec"]
+def refusal(old: Object) -> checks.Errors:
+    """Of pods that cannot be resized whatever is asked: nothing else is said of such a request."""
     if podannotations.MIRROR in (old["metadata"].get("annotations") or {}):
         yield forbidden(checks.NOWHERE, "static pods cannot be resized")
-        return
-    if (before.get("os") or {}).get("name") == "windows":
+    elif (old["spec"].get("os") or {}).get("name") == "windows":
         yield forbidden(checks.NOWHERE, "windows pods cannot be resized")
-        return
+
+
+def validate(obj: Object, old: Object) -> checks.Errors:
+    new, before = obj["spec"], old["spec"]
     wrong = list(_changes(obj, old))
     yield from wrong
     if not wrong and not alike(f"{_CORE}PodSpec", _settled(new, before), before):

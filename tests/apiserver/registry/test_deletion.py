@@ -242,3 +242,11 @@ def test_preconditions_name_the_kind_but_for_what_is_deleted_in_two_phases() -> 
         "precondition: other, UID in object meta: u"
     )
     assert phased.value.message == text
+
+
+def test_preconditions_name_events_of_either_group_alike() -> None:
+    options = DeleteOptions(precondition_uid="other")
+    for group in ("", "events.k8s.io"):
+        with pytest.raises(Conflict) as refused:
+            check_preconditions(scope(group, "events").resource, thing("Event"), options)
+        assert refused.value.message.startswith('Operation cannot be fulfilled on Event "x": the')

@@ -46,6 +46,12 @@ def test_containers_stay_where_they_are() -> None:
     ]
 
 
+def test_of_a_pod_that_cannot_be_resized_nothing_else_is_said() -> None:
+    before = {"os": {"name": "windows"}, "containers": [container()]}
+    after = {"containers": [container(image="", cpu="-1")]}
+    assert told(before, after) == ["[]: Forbidden: windows pods cannot be resized"]
+
+
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
