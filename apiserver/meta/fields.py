@@ -94,7 +94,8 @@ def escape(value: str) -> str:
 
 
 def parse_field_selector(text: str) -> FieldSelector:
-    """Terms are sorted, as upstream does before it reads them. Raises FieldSelectorError."""
+    """Terms are sorted, as upstream does before it reads them; those of nothing but an operator say
+    nothing. Raises FieldSelectorError."""
     requirements = []
     for term in sorted(_terms(text)):
         if not term:
@@ -104,7 +105,7 @@ def parse_field_selector(text: str) -> FieldSelector:
             raise FieldSelectorError(f"invalid selector: '{text}'; can't understand '{term}'")
         field, operator, value = split
         requirements.append(FieldRequirement(field, operator, _unescape(value)))
-    return FieldSelector(tuple(requirements))
+    return FieldSelector(tuple(r for r in requirements if r.field or r.value))
 
 
 def _terms(text: str) -> Iterator[str]:

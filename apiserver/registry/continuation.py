@@ -10,7 +10,6 @@ and can reach nothing else.
 from __future__ import annotations
 
 import base64
-import binascii
 import hmac
 import posixpath
 from collections.abc import Callable, Mapping
@@ -19,6 +18,7 @@ from typing import NamedTuple, TypeVar
 import orjson
 
 from apiserver.errors import BadRequest
+from apiserver.golang.base64 import CorruptInput, decode_raw_url
 from apiserver.golang.json import syntax_error, type_name
 from apiserver.golang.math import is_int64
 
@@ -77,7 +77,8 @@ def decode(
         raise _invalid("incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
     if not start:
         raise _invalid("encoded start key empty (version meta.k8s.io/v1)")
-    if _cleaned(start) != "/" + start.lstrip("/"):
+    path = start if start.startswith("/") else f"/{start}"
+    if path.startswith("//") or posixpath.normpath(path) != path:
         raise _invalid(start)
     if "sig" in value:
         expected = sign(_signed(tenant, rv, start, _member(value, "q", "")))
@@ -86,36 +87,26 @@ def decode(
             raise _invalid("the token was not issued for this tenant")
     if _member(value, "q", "") != question:
         raise _invalid("the token was issued for another filter, sortBy or selector")
-    return Position(rv, _after(start, namespace, namespaced))
+    return Position(rv, _after(path[1:], namespace, namespaced))
 
 
 def _after(start: str, namespace: str, namespaced: bool) -> tuple[str, str]:
     """A key ends with NUL when the list goes on behind it; without, it begins there, which is
     behind its predecessor."""
-    key = (
-        start.rstrip("\0")
-        if start.endswith("\0")
-        else start[:-1] + chr(ord(start[-1]) - 1) + "\U0010ffff"
-    )
+    key = start.rstrip("\0")
+    if key == start != "":
+        key = start[:-1] + chr(ord(start[-1]) - 1) + "\U0010ffff"
     if namespace or not namespaced:
         return namespace, key
     ns, _, name = key.partition("/")
     return ns, name
 
 
-def _cleaned(start: str) -> str:
-    cleaned = posixpath.normpath("/" + start)
-    return cleaned + "/" if start.endswith("/") and cleaned != "/" else cleaned
-
-
 def _read(token: str) -> dict[str, object]:
     try:
-        raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
-    except (binascii.Error, ValueError):
-        at = next(
-            (i for i, c in enumerate(token) if not (c.isascii() and (c.isalnum() or c in "-_"))), 0
-        )
-        raise _invalid(f"illegal base64 data at input byte {at}") from None
+        raw = decode_raw_url(token)
+    except CorruptInput as e:
+        raise _invalid(str(e)) from None
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError:
@@ -130,10 +121,12 @@ def _read(token: str) -> dict[str, object]:
 
 
 def _member(value: Mapping[str, object], name: str, absent: T) -> T:
-    """A member of the type of ``absent``, as Go decodes it into a struct: null is absent."""
-    member = value.get(name)
-    if member is None:
+    """A member of the type of ``absent``, as Go decodes it into a struct: null is absent, and the
+    name may be in capitals."""
+    named = [m for key, m in value.items() if key.casefold() == name and m is not None]
+    if not named:
         return absent
+    member = named[-1]
     if type(member) is not type(absent) or (type(member) is int and not is_int64(member)):
         number = (
             f" {orjson.dumps(member).decode()}"

@@ -63,6 +63,10 @@ _TEXTS = (
 """Parameters of lists, and the members that hold their first values as they are."""
 
 
+_MOST_OF_PAGE = 2**31 - 1
+"""Objects of a page that asks for more: no list has as many."""
+
+
 def read_version(query: Query) -> str:
     """The resourceVersion that a GET of one object asks for. Raises BadRequest where the query asks
     for an export, which is no more: an object with everything would be taken for one without its
@@ -97,7 +101,7 @@ class ListOptions:
         if not query:
             return cls()
         return cls(
-            limit=max(_optional_int(query, "limit") or 0, 0),
+            limit=min(max(_optional_int(query, "limit") or 0, 0), _MOST_OF_PAGE),
             timeout_seconds=_optional_int(query, "timeoutSeconds"),
             watch=_optional_bool(query, "watch") or False,
             allow_watch_bookmarks=_optional_bool(query, "allowWatchBookmarks") or False,

@@ -162,7 +162,7 @@ def check_continued(options: ListOptions) -> None:
 def is_exact(options: ListOptions, version: int) -> bool:
     """Whether the list is to be that of ``version`` and no later one."""
     match = options.resource_version_match
-    return match == "Exact" or bool(version and options.limit and not match)
+    return bool(version) and (match == "Exact" or bool(options.limit and not match))
 
 
 async def recent(registry: Registry, scope: Scope, options: ListOptions, version: int) -> Cache:

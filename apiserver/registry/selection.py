@@ -91,7 +91,7 @@ def parse(
             lambda name, value: (_stored_field(resource, version, name, declared), value)
         )
     shard = _shard(options.shard_selector)
-    everything = not (options.label_selector or options.field_selector or shard)
+    everything = not (labels.requirements or fields.requirements or others.requirements or shard)
     return _selection(labels, fields, everything, shard, others)
 
 

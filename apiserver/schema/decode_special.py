@@ -7,10 +7,10 @@ library itself and waits for the end.
 
 from __future__ import annotations
 
-import re
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from typing import Any
 
+from apiserver.golang.base64 import CorruptInput, decode
 from apiserver.golang.json import type_name
 from apiserver.golang.math import whole_numbers
 from apiserver.golang.time import TimeError, format_duration, parse_duration
@@ -105,11 +105,11 @@ def _bytes(value: Any, run: Run, path: Path) -> Any:
         if value is not None:
             run.save(type_error(type_name(value), "[]uint8", path))
         return None
-    text = value.replace("\r", "").replace("\n", "")
-    if not _BASE64.fullmatch(text):
-        run.save(f"illegal base64 data at input byte {_base64_fault(value.encode())}")
+    try:
+        return b64encode(decode(value)).decode()
+    except CorruptInput as e:
+        run.save(str(e))
         return None
-    return b64encode(b64decode(text)).decode()
 
 
 def _byte_list(value: list[Any], run: Run, path: Path) -> Any:
@@ -119,40 +119,6 @@ def _byte_list(value: list[Any], run: Run, path: Path) -> Any:
             run.save(type_error(type_name(item, number=True), "uint8", (path, i, None)))
             return None
     return b64encode(bytes(value)).decode()
-
-
-_BASE64 = re.compile("(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
-_ALPHABET = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-_NEWLINES = b"\r\n"
-
-
-def _base64_fault(value: bytes) -> int:
-    """The offset that Go's base64 decoder complains about in text that is no base64."""
-    count = 0
-    for i, c in enumerate(value):
-        if c in _NEWLINES:
-            continue
-        if c == ord("="):
-            return _padding_fault(value, i, count % 4)
-        if c not in _ALPHABET:
-            return i
-        count += 1
-    return len(value) - count % 4
-
-
-def _padding_fault(value: bytes, at: int, used: int) -> int:
-    """``at``: the first ``=``; ``used``: characters of the last group before it. A lone second
-    ``=`` is missed one byte early."""
-    rest = [i for i, c in enumerate(value[at + 1 :], at + 1) if c not in _NEWLINES]
-    if used < 2:
-        return at
-    if used == 2:
-        if not rest:
-            return len(value)
-        if value[rest[0]] != ord("="):
-            return rest[0] - 1
-        rest = rest[1:]
-    return rest[0] if rest else at
 
 
 SPECIAL: dict[str, Decoder] = {

@@ -36,6 +36,12 @@ def test_errors(text: str, error: str) -> None:
     assert str(raised.value) == error
 
 
+@pytest.mark.parametrize("text", ["=", "==", "!=", ",=,"])
+def test_a_term_of_nothing_selects_everything(text: str) -> None:
+    assert parse_field_selector(text).empty
+    assert str(parse_field_selector(f"{text},a=1")) == "a=1"
+
+
 def test_transform_renames_and_drops() -> None:
     selector = parse_field_selector("a=1,b!=2").transform(
         lambda f, v: ("", "") if f == "a" else ("c", v)

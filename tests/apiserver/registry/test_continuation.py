@@ -62,6 +62,38 @@ def test_members_of_other_types(value: Any, text: str) -> None:
     assert error.value.message == f"invalid continue token: continue key is not valid: {text}"
 
 
+@pytest.mark.parametrize(
+    ("token", "text"),
+    [
+        ("YW==", "illegal base64 data at input byte 2"),
+        ("YQ=", "illegal base64 data at input byte 2"),
+        ("YWJjZ", "illegal base64 data at input byte 4"),
+        ("YWJ\njZ\n", "illegal base64 data at input byte 6"),
+        ("a+b/", "illegal base64 data at input byte 1"),
+        ("YéJ*", "illegal base64 data at input byte 1"),
+        ("YW\r\nJj", "invalid character 'a' looking for beginning of value"),
+        ("\n", "unexpected end of JSON input"),
+        ("bnVs", "invalid character ' ' in literal null (expecting 'l')"),
+    ],
+)
+def test_what_is_no_token(token: str, text: str) -> None:
+    with pytest.raises(BadRequest) as error:
+        continuation.decode(token, 1, "ns", namespaced=True, sign=sign)
+    assert error.value.message == f"invalid continue token: continue key is not valid: {text}"
+
+
+@pytest.mark.parametrize("start", ["a/", "//a", "a//b", "../a", "a/../b", ".", "/..", "a/."])
+def test_a_start_is_a_clean_path(start: str) -> None:
+    with pytest.raises(BadRequest) as error:
+        decode({**GOOD, "start": start})
+    assert error.value.message == f"invalid continue token: continue key is not valid: {start}"
+
+
+def test_a_start_may_begin_at_the_root_and_names_may_be_capitals() -> None:
+    assert decode({**GOOD, "start": "/a\0"}) == decode({"V": GOOD["v"], "RV": 5, "Start": "a\0"})
+    assert decode({**GOOD, "start": "/"}).after == ("ns", "")
+
+
 def test_a_token_that_was_issued() -> None:
     position = Position(7, ("ns", "a"))
     token = continuation.encode(position, 1, "ns", sign)

@@ -59,3 +59,24 @@ async def test_version_zero_has_no_pages_either(api: Api) -> None:
     rest = await api.ok("GET", f"{onward}&resourceVersion=0")
     assert [item["metadata"]["name"] for item in rest["items"]] == ["b", "c", "d"]
     assert "continue" not in rest["metadata"]
+
+
+@pytest.mark.parametrize("query", ["labelSelector=!a", "fieldSelector=metadata.name!=a", "x"])
+async def test_a_page_may_be_asked_to_be_as_large_as_go_counts(api: Api, query: str) -> None:
+    await make(api, "a", "b")
+    made = (await api.ok("GET", CONFIG_MAPS))["metadata"]["resourceVersion"]
+    for version in ("", f"&resourceVersion={made}&resourceVersionMatch=Exact"):
+        answer = await api.ok("GET", f"{CONFIG_MAPS}?{query}&limit={2**63 - 1}{version}")
+        assert answer["items"][-1]["metadata"]["name"] == "b"
+
+
+async def test_a_version_that_is_zero_in_other_words_is_any(api: Api) -> None:
+    await make(api, "a")
+    exact = await api.ok("GET", f"{CONFIG_MAPS}?resourceVersion=00&resourceVersionMatch=Exact")
+    assert exact["metadata"]["resourceVersion"] == exact["items"][-1]["metadata"]["resourceVersion"]
+
+
+async def test_a_field_selector_that_says_nothing_counts_what_remains(api: Api) -> None:
+    await make(api, "a", "b")
+    page = await api.ok("GET", f"{CONFIG_MAPS}?limit=1&fieldSelector==")
+    assert page["metadata"]["remainingItemCount"] == 1
