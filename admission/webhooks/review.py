@@ -28,7 +28,7 @@ GROUP: Final = "admission.k8s.io"
 KIND: Final = "AdmissionReview"
 VERSIONS: Final = ("v1", "v1beta1")
 JSON_PATCH: Final = "JSONPatch"
-_SCHEME: Final = "pkg/util/webhook/client.go:71"
+_SCHEME: Final = "k8s.io/apiserver/pkg/util/webhook/client.go:71"
 _STATUS: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.Status"
 
 
