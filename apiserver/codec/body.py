@@ -89,10 +89,7 @@ def decode_review(data: bytes, group: str, kind: str, version: str) -> dict[str,
         raise BodyError(
             f"converting ({sent}.{sent_kind}) to ({version}.{kind}): unknown conversion"
         )
-    where = f"{sent_group}/{sent}" if sent_group else sent
-    raise BodyError(
-        f'no kind "{sent_kind}" is registered for version "{where}" in scheme "{_REVIEW_SCHEME}"'
-    )
+    raise BodyError(not_registered(GroupVersionKind(sent_group, sent, sent_kind), _REVIEW_SCHEME))
 
 
 def _text(value: dict[str, Any], name: str) -> str:
