@@ -120,6 +120,13 @@ def not_registered(gvk: GroupVersionKind, scheme: str = SCHEME) -> str:
     )
 
 
+def not_internal(group: str, kind: str) -> str:
+    return (
+        f'no kind "{kind}" is registered for the internal version of group "{group}" in scheme '
+        f'"{SCHEME}"'
+    )
+
+
 def not_converted(sent: GroupVersionKind, expected: GroupVersionKind) -> str:
     """Go types by package and name."""
     package = expected.group.split(".")[0] or "core"
