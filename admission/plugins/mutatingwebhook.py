@@ -140,6 +140,7 @@ class _Turn:
         def patched() -> Object:
             value = patches.apply(self.hook.name, response, operations, obj)
             try:
+                patches.check_kind(value, matched.kind)
                 return self.lookup.decode(value, matched)[0]
             except DecodeError as error:
                 raise InternalError(str(error)) from None

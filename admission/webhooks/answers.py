@@ -12,6 +12,9 @@ from apiserver.golang.strconv import go_quote
 _SHOWN = 2048
 """Bytes of a body that an error repeats."""
 
+_CUT_OFF = (
+    "unexpected error when reading response body. Please retry. Original error: unexpected EOF"
+)
 _TEXTS = {
     400: "the server rejected our request for an unknown reason",
     401: "the server has asked for the client to provide credentials",
@@ -30,6 +33,8 @@ _TEXTS = {
 
 def body_of(answer: Answer) -> bytes:
     """Raises CallFailed for anything but a success with a body."""
+    if answer.cut:
+        raise CallFailed(_CUT_OFF)
     if not 200 <= answer.status <= 206:
         raise CallFailed(_failure(answer), answer.status)
     if not answer.body:

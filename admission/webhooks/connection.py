@@ -15,17 +15,21 @@ from admission.webhooks.errors import CallFailed
 _CHUNK = 64 * 1024
 
 
+_SIZED = frozenset({b"content-length", b"transfer-encoding"})
+
+
 class Answer(NamedTuple):
-    """content_type: "" where none was sent."""
+    """content_type: "" where none was sent; cut: whether the connection ended before the body."""
 
     status: int
     content_type: str
     body: bytes
+    cut: bool = False
 
 
 class Gone(Exception):
-    """The other side closed the connection before it said anything: one that had been idle can be
-    replaced by a new one."""
+    """The other side closed the connection before it said anything, or said something that nobody
+    had asked for: one that had been idle can be replaced by a new one."""
 
 
 class Connection:
@@ -40,6 +44,7 @@ class Connection:
     def reusable(self) -> bool:
         return (
             self._http.our_state is h11.IDLE
+            and not self._http.trailing_data[0]
             and not self._reader.at_eof()
             and not self._writer.is_closing()
         )
@@ -54,6 +59,8 @@ class Connection:
     ) -> Answer:
         """limit: of bytes that the answer's body may have. Raises Gone, OSError, CallFailed; the
         connection is of no use then."""
+        if self.used and await self._unasked():
+            raise Gone
         try:
             http = self._http
             request = h11.Request(method=method, target=target, headers=headers)
@@ -75,18 +82,26 @@ class Connection:
         self.used = time.monotonic()
         return answer
 
+    async def _unasked(self) -> bool:
+        """Whether something came, or the end, while nobody asked: it would be taken for the next
+        answer (Go's transport closes such a connection, too)."""
+        try:
+            async with asyncio.timeout(0):
+                await self._reader.read(1)
+        except TimeoutError:
+            return False
+        return True
+
     async def _answer(self, limit: int) -> Answer:
-        heard = False
+        heard = cut = False
         response: h11.Response | None = None
         body: list[bytes] = []
         while True:
             event = self._http.next_event()
             if event is h11.NEED_DATA:
                 data = await self._reader.read(_CHUNK)
-                if not data and response is None:
-                    if heard:
-                        raise CallFailed("unexpected EOF")
-                    raise Gone
+                if not data and (cut := self._ended(response, heard=heard)):
+                    break
                 heard = True
                 self._http.receive_data(data)
             elif isinstance(event, h11.Response):
@@ -102,7 +117,16 @@ class Connection:
                 raise CallFailed("unexpected EOF")
         assert response is not None, "no message ends before it begins"
         kind = next((value for name, value in response.headers if name == b"content-type"), b"")
-        return Answer(response.status_code, kind.decode("latin-1"), b"".join(body))
+        return Answer(response.status_code, kind.decode("latin-1"), b"".join(body), cut)
+
+    def _ended(self, response: h11.Response | None, *, heard: bool) -> bool:
+        """Nothing more comes. Whether that cuts the answer off; otherwise it is how the answer
+        ends. Raises Gone, CallFailed."""
+        if response is not None:
+            return any(name in _SIZED for name, _ in response.headers)
+        if heard:
+            raise CallFailed("unexpected EOF")
+        raise Gone
 
     def abort(self) -> None:
         """At once, without saying goodbye."""

@@ -9,15 +9,20 @@ from __future__ import annotations
 import base64
 from typing import Any
 
+import orjson
+
 from admission.webhooks.denial import CallFailure
 from admission.webhooks.review import JSON_PATCH, Response
-from apiserver.codec import json
-from apiserver.errors import ApiError, InternalError
-from apiserver.golang.json import type_name
+from apiserver.codec import body, json
+from apiserver.errors import ApiError, InternalError, PlainError
+from apiserver.golang.json import marshal, type_name
 from apiserver.golang.strconv import go_quote
+from apiserver.meta.gvk import GroupVersion, GroupVersionKind
 from apiserver.meta.objects import Object
 from apiserver.patch.jsonpatch import Operation, apply_json_patch
 from apiserver.patch.values import PatchRefused
+from apiserver.schema import builtin
+from apiserver.schema.decode import decode
 
 
 def operations_of(name: str, response: Response) -> list[Operation]:
@@ -64,3 +69,39 @@ def apply(name: str, response: Response, operations: list[Operation], obj: Objec
         raise InternalError(error.why) from None
     except ApiError as error:
         raise InternalError(error.message) from None
+
+
+def check_kind(value: Any, expected: GroupVersionKind) -> None:
+    """What has become of the type of an object that was ``expected``. Of a custom object that has
+    some kind of the group, validation says whether it is right. Raises InternalError, PlainError,
+    DecodeError."""
+    if not isinstance(value, dict):
+        return  # decoding says so
+    try:
+        api_version, kind = body.read_kind(value)
+    except body.BodyError as error:
+        raise InternalError(str(error)) from None
+    if builtin.has_go_type(expected):
+        group_version = GroupVersion.parse(api_version or expected.api_version)
+        _check_type(value, GroupVersionKind(*group_version, kind or expected.kind), expected)
+        return
+    if not kind:
+        text = marshal(value, orjson.OPT_SORT_KEYS).decode()
+        raise InternalError(f"Object 'Kind' is missing in '{text}'")
+    group, version = GroupVersion.parse(api_version)
+    if group != expected.group:
+        raise PlainError(
+            f"{group}/{version}, Kind={kind} is unstructured and is not suitable for converting to "
+            f"{go_quote(expected.api_version)}"
+        )
+
+
+def _check_type(value: Object, claimed: GroupVersionKind, expected: GroupVersionKind) -> None:
+    """It is decoded as what it says it is, and can then not be converted to what it was."""
+    if claimed == expected:
+        return
+    if not builtin.has_go_type(claimed):
+        raise InternalError(body.not_registered(claimed))
+    if claimed in builtin.kinds():
+        decode(builtin.schema_for(claimed), value)
+    raise PlainError(body.not_converted(claimed, expected))

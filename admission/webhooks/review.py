@@ -15,7 +15,7 @@ import orjson
 
 from admission.attributes import Attributes, Equivalent
 from admission.rules import namespace_of
-from apiserver.codec.body import BodyError, decode_text, read_kind
+from apiserver.codec.body import REVIEW_VERSIONS, BodyError, decode_review
 from apiserver.golang.strconv import go_quote
 from apiserver.meta.gvk import GroupVersionKind, GroupVersionResource
 from apiserver.meta.objects import Object
@@ -26,9 +26,7 @@ from apiserver.user import User
 
 GROUP: Final = "admission.k8s.io"
 KIND: Final = "AdmissionReview"
-VERSIONS: Final = ("v1", "v1beta1")
 JSON_PATCH: Final = "JSONPatch"
-_SCHEME: Final = "pkg/util/webhook/client.go:71"
 _STATUS: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.Status"
 
 
@@ -54,7 +52,7 @@ class Response:
 
 def known_version(versions: list[str]) -> str:
     """The first of a webhook's admissionReviewVersions that this server speaks, or ""."""
-    return next((version for version in versions if version in VERSIONS), "")
+    return next((version for version in versions if version in REVIEW_VERSIONS), "")
 
 
 # --- the question ---------------------------------------------------------------------------------
@@ -66,7 +64,7 @@ def review_of(
     obj: bytes,
     old: bytes,
 ) -> bytes:
-    """The body of a call. version: of `VERSIONS`; obj, old: JSON, in the version of ``matched``."""
+    """The body of a call. version: of `REVIEW_VERSIONS`; obj, old: JSON, in that of ``matched``."""
     subresource = attributes.subresource
     named = {
         "subResource": subresource,
@@ -144,28 +142,12 @@ def response_of(data: bytes, version: str, uid: str, *, mutating: bool) -> Respo
 def _review(data: bytes, version: str) -> Object:
     """The answer as an AdmissionReview of the version. Raises BadAnswer."""
     try:
-        value, _ = decode_text(data, is_yaml=not data.lstrip().startswith(b"{"), merge=True)
-        _check_type(*read_kind(value), version)
+        value = decode_review(data, GROUP, KIND, version)
         value.pop("request", None)  # some send it back; nothing looks at it
         review: Object = decode(_schema(version), value).value
     except (BodyError, DecodeError) as error:
         raise BadAnswer(str(error), received=False) from None
     return review
-
-
-def _check_type(api_version: str, kind: str, version: str) -> None:
-    """What does not say what it is, is taken for what was asked for."""
-    group, _, sent = api_version.rpartition("/")
-    group, sent = (group, sent) if api_version else (GROUP, version)
-    kind = kind or KIND
-    if (group, kind) == (GROUP, KIND) and sent in VERSIONS:
-        if sent != version:
-            raise BodyError(f"converting ({sent}.{KIND}) to ({version}.{KIND}): unknown conversion")
-        return
-    if (group, sent, kind) == ("", "v1", "Status"):
-        raise BodyError(f"converting (v1.Status) to ({version}.{KIND}): unknown conversion")
-    where = f"{group}/{sent}" if group else sent
-    raise BodyError(f'no kind "{kind}" is registered for version "{where}" in scheme "{_SCHEME}"')
 
 
 def _check_v1(review: Object, response: Object, uid: str, *, mutating: bool) -> None:

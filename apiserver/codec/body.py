@@ -20,6 +20,10 @@ SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 """Where kube-apiserver registers its types."""
 _NO_KIND = "couldn't get version/kind; json parse error: "
 
+REVIEW_VERSIONS = ("v1", "v1beta1")
+"""Of the reviews that webhooks are sent."""
+_REVIEW_SCHEME = "k8s.io/apiserver/pkg/util/webhook/client.go:71"
+
 
 class BodyError(ValueError):
     """A body that does not even show its kind; `unrecognized` makes the answer of it."""
@@ -68,6 +72,26 @@ def read_kind(value: Any) -> tuple[str, str]:
     return api_version, kind
 
 
+def decode_review(data: bytes, group: str, kind: str, version: str) -> dict[str, Any]:
+    """What a webhook answers a review of this type. An answer that does not say what it is, is
+    taken for what was asked for (k8s.io/apiserver ``pkg/util/webhook``: both versions of a review
+    are known, and neither is made of the other). Raises BodyError."""
+    value: dict[str, Any]
+    value, _ = decode_text(data, is_yaml=not data.lstrip().startswith(b"{"), merge=True)
+    api_version, sent_kind = read_kind(value)
+    sent_group, _, sent = api_version.rpartition("/")
+    sent_group, sent = (sent_group, sent) if api_version else (group, version)
+    sent_kind = sent_kind or kind
+    known = (sent_group, sent_kind) == (group, kind) and sent in REVIEW_VERSIONS
+    if known and sent == version:
+        return value
+    if known or (sent_group, sent, sent_kind) == ("", "v1", "Status"):
+        raise BodyError(
+            f"converting ({sent}.{sent_kind}) to ({version}.{kind}): unknown conversion"
+        )
+    raise BodyError(not_registered(GroupVersionKind(sent_group, sent, sent_kind), _REVIEW_SCHEME))
+
+
 def _text(value: dict[str, Any], name: str) -> str:
     member = value.get(name)
     _check_text(name, member)
@@ -93,6 +117,13 @@ def unrecognized(why: object, expected_kind: str, data: bytes) -> BadRequest:
 def not_registered(gvk: GroupVersionKind, scheme: str = SCHEME) -> str:
     return (
         f'no kind "{gvk.kind}" is registered for version "{gvk.api_version}" in scheme "{scheme}"'
+    )
+
+
+def not_internal(group: str, kind: str) -> str:
+    return (
+        f'no kind "{kind}" is registered for the internal version of group "{group}" in scheme '
+        f'"{SCHEME}"'
     )
 
 

@@ -69,6 +69,13 @@ _WHOLE_FLOAT = re.compile(rb"\.0[,}\]]")  # both may match inside strings, which
 _EXPONENT = re.compile(rb"e[-+]?[0-9]+[,}\]]")
 
 
+def in_key_order(value: Any) -> Any:
+    """The JSON value with the members of objects as Marshal writes those of a map."""
+    if isinstance(value, dict):
+        return {name: in_key_order(value[name]) for name in sorted(value)}
+    return [in_key_order(item) for item in value] if isinstance(value, list) else value
+
+
 def marshal(value: Any, options: int = 0) -> bytes:
     """JSON as Marshal writes it. ``options``: orjson's."""
     try:

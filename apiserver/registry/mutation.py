@@ -30,7 +30,9 @@ async def mutate(registry: Registry, scope: Scope, asker: Asker, attributes: Att
     obj: Object = attributes.object
     ensure_namespace(obj["metadata"], scope.namespace)
     after = entries_of(obj)
-    if after is not before and (warning := warning_after_admission(after)):
+    if after == []:
+        obj = attributes.object = with_entries(obj, [])
+    elif after is not before and (warning := warning_after_admission(after)):
         scope.warn(warning)
         obj = attributes.object = with_entries(obj, before or [])
     await drop_doubled_owners(scope, asker, obj, " after mutating admission happens")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apiserver.codec import body, json, patches, strict
-from apiserver.errors import NotFound
+from apiserver.errors import InternalError, NotFound
 from apiserver.fieldmanager.manager import FieldManager
 from apiserver.meta import raw
 from apiserver.meta.gvk import GroupVersion, GroupVersionKind
@@ -29,6 +29,7 @@ from apiserver.registry.versions import with_manager
 from apiserver.registry.write import Request
 from apiserver.schema import builtin
 from apiserver.schema.decode import DecodeError
+from apiserver.schema.definitions import META
 from apiserver.schema.types import Schema
 
 
@@ -87,6 +88,10 @@ class Merge(Change):
     def _merged(self, scope: Scope, old: Object) -> Object:
         new = self._merge(old, _same_kind, scope.decode)
         check_name_and_namespace(scope, new)
+        if not new.get("apiVersion"):  # of a custom object, whose decoder does not mind
+            raise InternalError(
+                "Object 'apiVersion' is missing in 'object has no apiVersion field'"
+            )
         return new
 
 
@@ -158,10 +163,14 @@ def merger(scope: Scope, patch: Patch, schema: Schema) -> Callable[[Object, Chec
             patched = raw.patched(patched_text(), old, way)
         if merging.from_text:
             check(scope, patched, patched_text)
+        in_text = merging.from_text and scope.resource.has_go_type
         try:
-            new, unknown = merging.read(patched, schema, decode)
-            if merging.from_text and len(unknown) > 1 and scope.resource.has_go_type:
-                unknown = decode(json.loads(patched_text().encode())[0])[1]
+            if in_text and not patched.get("apiVersion"):
+                new, unknown = _read_internal(patched_text(), decode)
+            else:
+                new, unknown = merging.read(patched, schema, decode)
+                if in_text and len(unknown) > 1:
+                    unknown = decode(json.loads(patched_text().encode())[0])[1]
         except DecodeError as e:
             text = patched_text()
             why = _first_error(text, decode, e) if merging.from_text else str(e)
@@ -171,6 +180,17 @@ def merger(scope: Scope, patch: Patch, schema: Schema) -> Callable[[Object, Chec
         return new
 
     return merge
+
+
+def _read_internal(text: str, decode: Decode) -> tuple[Object, list[str]]:
+    """What has no apiVersion is read as the type that kube-apiserver works with inside, whose
+    members have none of the names that JSON has: but for those of the metadata, which that type
+    embeds. Raises DecodeError."""
+    members = json.loads(text.encode())[0]
+    known = builtin.definition(META + "ObjectMeta").properties or {}
+    unknown = [name for name in members if name not in known and name not in ("kind", "apiVersion")]
+    metadata = {name: value for name, value in members.items() if name in known}
+    return decode({"metadata": metadata})[0], [f'unknown field "{name}"' for name in unknown]
 
 
 def _first_error(text: str, decode: Decode, error: DecodeError) -> str:
@@ -198,10 +218,15 @@ def check_kind(
     """A patch may not turn what is ``gvk`` into something of another kind; what has no kind any
     more is taken for what it was. Raises Invalid."""
     api_version, kind = _kind_of(patched, patched_text)
-    kind = kind or gvk.kind
+    kind, own = kind or gvk.kind, scheme == body.SCHEME
+    if not api_version and own:  # the type that works inside (`_read_internal`)
+        if kind != gvk.kind:
+            raise strict.patch_invalid(patched_text(), body.not_internal(gvk.group, kind))
+        return
+    api_version = api_version or gvk.api_version
     if (api_version, kind) != (gvk.api_version, gvk.kind):
         claimed = GroupVersionKind(*GroupVersion.parse(api_version), kind)
-        known = not api_version or (scheme == body.SCHEME and builtin.has_go_type(claimed))
+        known = own and builtin.has_go_type(claimed)
         why = body.not_converted(claimed, gvk) if known else body.not_registered(claimed, scheme)
         raise strict.patch_invalid(patched_text(), why)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from apiserver.fielderrors import FieldError, FieldPath, invalid
+from apiserver.golang.json import in_key_order
 from apiserver.schema.builtin import definition
 from apiserver.schema.decode import DecodeError, decode
 from apiserver.schema.definitions import META
@@ -22,8 +23,18 @@ class CoerceError(DecodeError):
 
 
 def read_metadata(value: Any, path: str, unknown: list[str]) -> dict[str, Any]:
-    """The value as an ObjectMeta; paths of unknown fields go to ``unknown``. Raises DecodeError."""
-    result = decode(definition(META + "ObjectMeta"), value, path=path)
+    """The value as an ObjectMeta; paths of unknown fields go to ``unknown``. Raises DecodeError.
+
+    What comes first of several errors: kube-apiserver reads a text with sorted members, which it
+    makes of what it has decoded before."""
+    schema = definition(META + "ObjectMeta")
+    try:
+        result = decode(schema, value, path=path)
+    except DecodeError:
+        decode(schema, in_key_order(value), path=path)
+        raise
+    if len(result.strict) > 1:
+        result = decode(schema, in_key_order(value), path=path)
     unknown += [fault.removeprefix('unknown field "').removesuffix('"') for fault in result.strict]
     metadata: dict[str, Any] = result.value
     return metadata

@@ -15,9 +15,11 @@ from typing import Any
 
 import orjson
 
+from apiserver.codec.body import decode_review
 from apiserver.errors import PlainError, aggregate
 from apiserver.fielderrors import FieldPath
 from apiserver.golang.fmt import go_type
+from apiserver.golang.json import type_name
 from apiserver.golang.math import whole_numbers
 from apiserver.golang.strconv import go_quote
 from apiserver.kinds.common import checks as c
@@ -80,6 +82,8 @@ def converted_of(
         text = f"{who} returned {len(converted_objects)} objects, expected {len(objects)}"
         raise ConversionError(text, "conversion_webhook_partial_response_failure")
     single = len(objects) == 1
+    for converted in converted_objects:
+        _check_object(converted)
     for i, (original, converted) in enumerate(zip(objects, converted_objects, strict=True)):
         try:
             _check_kind(original, converted, api_version)
@@ -99,20 +103,24 @@ def converted_of(
     return converted_objects
 
 
+def _check_object(converted: Any) -> None:
+    """As Go decodes it. Raises ConversionError."""
+    if converted is None:
+        raise _invalid("unexpected end of JSON input")
+    if not isinstance(converted, dict):
+        raise _invalid(
+            f"json: cannot unmarshal {type_name(converted)} into Go value of type "
+            f"map[string]interface {{}}"
+        )
+
+
 def _invalid(text: str) -> ConversionError:
     return ConversionError(text, "conversion_webhook_invalid_converted_object_failure")
 
 
 def _response(webhook: ConversionWebhook, uid: str, answer: bytes) -> list[Object]:
     """convertedObjects of the answer, which may still be anything. Raises ValueError."""
-    try:
-        review = whole_numbers(orjson.loads(answer))
-    except orjson.JSONDecodeError as error:
-        raise ValueError(f"couldn't get version/kind; json parse error: {error}") from None
-    if not isinstance(review, dict):
-        raise ValueError(
-            f"couldn't get version/kind; json parse error: {go_type(review)} is no object"
-        )
+    review: Object = whole_numbers(_review(webhook, answer))
     if webhook.review == "v1":  # the older version never asked for that
         _check_type(review)
     response = review.get("response")
@@ -137,6 +145,20 @@ def _response(webhook: ConversionWebhook, uid: str, answer: bytes) -> list[Objec
     return objects
 
 
+def _review(webhook: ConversionWebhook, answer: bytes) -> Object:
+    """Raises ValueError."""
+    try:
+        review = orjson.loads(answer)
+        if isinstance(review, dict) and (review.get("apiVersion"), review.get("kind")) == (
+            f"{GROUP}/{webhook.review}",
+            KIND,
+        ):
+            return review
+    except orjson.JSONDecodeError:
+        pass
+    return decode_review(answer, GROUP, KIND, webhook.review)
+
+
 def _check_type(review: Object) -> None:
     group, _, version = str(review.get("apiVersion") or "").rpartition("/")
     if (group, version, review.get("kind")) != (GROUP, "v1", KIND):
@@ -144,9 +166,7 @@ def _check_type(review: Object) -> None:
         raise ValueError(f"expected webhook response of {GROUP}/v1, Kind={KIND}, got {sent_type}")
 
 
-def _check_kind(original: Object, converted: Any, api_version: str) -> None:
-    if not isinstance(converted, dict):
-        raise ValueError(f"{go_type(converted)} is no object")
+def _check_kind(original: Object, converted: Object, api_version: str) -> None:
     if not isinstance(converted.get("kind"), str) or not converted["kind"]:
         raise ValueError(f"Object 'Kind' is missing in '{orjson.dumps(converted).decode()}'")
     if converted.get("apiVersion") != api_version:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 from apiserver.fielderrors import GoSyntax
-from apiserver.golang.json import escape_html
+from apiserver.golang.json import escape_html, in_key_order
 from apiserver.kinds.apiextensions.hoisted import MEMBERS, shared
 from apiserver.meta.objects import Object
 
@@ -88,13 +88,6 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _sorted(value: Any) -> Any:
-    """Any JSON, with the members of objects in order."""
-    if isinstance(value, dict):
-        return {name: _sorted(value[name]) for name in sorted(value)}
-    return [_sorted(item) for item in value] if isinstance(value, list) else value
-
-
 def _list(value: Any) -> Any:
     return [_schema(member) for member in value] if value is not None else None
 
@@ -161,7 +154,7 @@ _MEMBERS: tuple[tuple[str, str, Any, Callable[[Any], Any]], ...] = (
     ("Nullable", "nullable", False, _same),
     ("Format", "format", "", _same),
     ("Title", "title", "", _same),
-    ("Default", "default", None, _sorted),
+    ("Default", "default", None, in_key_order),
     ("Maximum", "maximum", None, _same),
     ("ExclusiveMaximum", "exclusiveMaximum", False, _same),
     ("Minimum", "minimum", None, _same),
@@ -173,7 +166,7 @@ _MEMBERS: tuple[tuple[str, str, Any, Callable[[Any], Any]], ...] = (
     ("MinItems", "minItems", None, _same),
     ("UniqueItems", "uniqueItems", False, _same),
     ("MultipleOf", "multipleOf", None, _same),
-    ("Enum", "enum", None, _sorted),
+    ("Enum", "enum", None, in_key_order),
     ("MaxProperties", "maxProperties", None, _same),
     ("MinProperties", "minProperties", None, _same),
     ("Required", "required", None, _same),
@@ -189,7 +182,7 @@ _MEMBERS: tuple[tuple[str, str, Any, Callable[[Any], Any]], ...] = (
     ("AdditionalItems", "additionalItems", None, _or_bool),
     ("Definitions", "definitions", None, _map),
     ("ExternalDocs", "externalDocs", None, _optional(_docs)),
-    ("Example", "example", None, _sorted),
+    ("Example", "example", None, in_key_order),
     ("XPreserveUnknownFields", "x-kubernetes-preserve-unknown-fields", None, _same),
     ("XEmbeddedResource", "x-kubernetes-embedded-resource", False, _same),
     ("XIntOrString", "x-kubernetes-int-or-string", False, _same),

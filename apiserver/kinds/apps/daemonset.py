@@ -70,6 +70,11 @@ class DaemonSet(Workload):
         changed = obj["spec"].get("template") != old["spec"].get("template")
         _set_template_generation(obj, _template_generation(old) + changed)
 
+    def prepare_status_update(self, obj: Object, old: Object, context: WriteContext) -> None:
+        """The annotation is made of the spec, which stays."""
+        super().prepare_status_update(obj, old, context)
+        _set_template_generation(obj, _template_generation(old))
+
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
         """Daemon sets go by the template's generation, not by the object's."""
         if old is not None and _template_generation(obj) == _template_generation(old):

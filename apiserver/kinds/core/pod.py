@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, forbidden
-from apiserver.kinds.base import Kind, WriteContext
+from apiserver.kinds.base import STATUS_KEEPS_METADATA, Kind, WriteContext
 from apiserver.kinds.common import (
     apparmor,
     checks,
@@ -84,7 +84,8 @@ class Pod(Kind):
         """/ephemeralcontainers and /resize change one part of the spec and nothing else but some
         metadata."""
         if subresource == "resize":
-            podresize.keep_all_but_resources(obj, old)
+            if not podresize.keep_all_but_resources(obj, old):
+                return
         else:
             added = obj["spec"].get("ephemeralContainers")
             obj["spec"] = {
@@ -232,15 +233,9 @@ def _merge(term: Object, field: str, operator: str, labels: Mapping[str, str]) -
 
 
 def _keep_metadata(obj: Object, old: Object) -> None:
-    """Subresources of pods write no metadata but what identifies the object and who owns its
-    fields."""
-    given = obj["metadata"]
-    kept = {
-        k: given[k]
-        for k in ("name", "namespace", "resourceVersion", "uid", "managedFields")
-        if k in given
-    }
-    obj["metadata"] = {
-        **copy_json({k: v for k, v in old["metadata"].items() if k != "managedFields"}),
-        **kept,
-    }
+    """Subresources of pods write of the metadata what /status does."""
+    metadata = obj["metadata"]
+    for name in STATUS_KEEPS_METADATA:
+        metadata.pop(name, None)
+        if name in old["metadata"]:
+            metadata[name] = copy_json(old["metadata"][name])

@@ -17,12 +17,12 @@ _KINDS = ("requests", "limits")
 _LISTS = ("containers", "initContainers")
 
 
-def keep_all_but_resources(obj: Object, old: Object) -> None:
-    """Drops every change but to resources; a changed list of containers is left for validation to
-    refuse."""
+def keep_all_but_resources(obj: Object, old: Object) -> bool:
+    """Drops every change to the spec but to resources. Where there are more or fewer containers
+    nothing is dropped, for validation to refuse: False."""
     new, kept = obj["spec"], copy_json(old["spec"])
     if any(len(new.get(field) or ()) != len(kept.get(field) or ()) for field in _LISTS):
-        return
+        return False
     for field in ("resources", *_LISTS):
         kept.pop(field, None)
     for field in _LISTS:
@@ -31,6 +31,7 @@ def keep_all_but_resources(obj: Object, old: Object) -> None:
     if new.get("resources") is not None:
         kept["resources"] = new["resources"]
     obj["spec"] = kept
+    return True
 
 
 def _kept_containers(new: list[Object], old: list[Object]) -> list[Object]:

@@ -45,12 +45,16 @@ class ReplicationController(Workload):
         spec = obj.setdefault("spec", {})
         if spec.get("template") is not None:
             super().default(obj, version)
-            labels = (spec["template"].get("metadata") or {}).get("labels")
+            labels = _label(obj)
             if labels:
                 spec["selector"] = spec.get("selector") or dict(labels)
-                obj["metadata"]["labels"] = obj["metadata"].get("labels") or dict(labels)
         if spec.get("replicas") is None:
             spec["replicas"] = 1
+
+    def prepare_status_update(self, obj: Object, old: Object, context: WriteContext) -> None:
+        """Labels that it takes away come back when the object is read."""
+        super().prepare_status_update(obj, old, context)
+        _label(obj)
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         spec = obj["spec"]
@@ -104,3 +108,12 @@ def _template(spec: Mapping[str, Any]) -> checks.Errors:
         )
     yield from templates.pod_template(template, _TEMPLATE)
     yield from templates.always_running(template, _TEMPLATE, "ReplicationController")
+
+
+def _label(obj: Object) -> Mapping[str, str]:
+    """Without labels of its own it has those of its pods, which are returned."""
+    template = obj["spec"].get("template") or {}
+    labels: Mapping[str, str] = (template.get("metadata") or {}).get("labels") or {}
+    if labels:
+        obj["metadata"]["labels"] = obj["metadata"].get("labels") or dict(labels)
+    return labels

@@ -3,8 +3,10 @@ webhook.go has them."""
 
 from __future__ import annotations
 
+import pytest
+
 from apiserver.meta.objects import Object
-from tests.support.admissionhooks import answer, configure, entry, labelling
+from tests.support.admissionhooks import answer, configure, entry, labelling, patched
 from tests.support.api import Api
 from tests.support.webhooks import webhook
 from tests.support.widgets import CRDS, V1, V2, crd, define, redefine, widget
@@ -43,6 +45,32 @@ async def test_create_update_and_delete_of_custom_objects_are_refused(api: Api) 
         mended = await api.patch(f"{V1}/good", {"spec": {"replicas": 2}})
         assert mended[0] == 200
         await api.ok("DELETE", f"{V1}/good")
+
+
+TAKEN = 'Internal error occurred: Object \'Kind\' is missing in \'{"apiVersion":"example.com/v1",'
+NOT_OURS = '/v9, Kind=Widget is unstructured and is not suitable for converting to "example.com/v1"'
+
+
+@pytest.mark.parametrize(
+    ("operation", "text"),
+    [
+        ({"op": "remove", "path": "/kind"}, TAKEN),
+        ({"op": "remove", "path": "/apiVersion"}, NOT_OURS.replace("v9", "")),
+        ({"op": "replace", "path": "/apiVersion", "value": "v9"}, NOT_OURS),
+    ],
+)
+async def test_what_a_patch_takes_the_type_of_is_not_stored(
+    api: Api, operation: Object, text: str
+) -> None:
+    async def changes(review: Object) -> Object:
+        return patched(review, operation)
+
+    await define(api, None)
+    async with webhook(changes) as hook:
+        rules = [rule("example.com", "widgets", "CREATE")]
+        await configure(api, "mutating", entry(hook.config(), rules=rules))
+        status, told = await api("POST", V1, widget("a", host="h"))
+        assert status == 500 and told["message"].startswith(text), told
 
 
 async def test_a_definition_can_be_refused(api: Api) -> None:

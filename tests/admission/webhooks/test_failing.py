@@ -106,7 +106,7 @@ FAILURES: list[tuple[str, Answer, str]] = [
         "wrong kind",
         wrong_kind,
         f'{CALL}no kind "Pod" is registered for version "v1" in scheme '
-        '"pkg/util/webhook/client.go:71"',
+        '"k8s.io/apiserver/pkg/util/webhook/client.go:71"',
     ),
     (
         "no type",

@@ -86,6 +86,67 @@ async def test_a_patch_that_is_none(api: Api, reply: Answer, text: str) -> None:
         assert status == 500 and told["message"] == f"Internal error occurred: {text}"
 
 
+OTHER_KINDS: list[tuple[Object, str]] = [
+    (
+        {"op": "replace", "path": "/apiVersion", "value": "v9"},
+        'Internal error occurred: no kind "ConfigMap" is registered for version "v9" in scheme '
+        '"pkg/api/legacyscheme/scheme.go:30"',
+    ),
+    (
+        {"op": "replace", "path": "/apiVersion", "value": "a/b/c"},
+        "Internal error occurred: unexpected GroupVersion string: a/b/c",
+    ),
+    (
+        {"op": "replace", "path": "/kind", "value": "Secret"},
+        "converting (v1.Secret) to (core.ConfigMap): unknown conversion",
+    ),
+]
+
+
+@pytest.mark.parametrize(("operation", "text"), OTHER_KINDS)
+async def test_what_a_patch_makes_another_kind_of_is_not_stored(
+    api: Api, operation: Object, text: str
+) -> None:
+    async def changes(review: Object) -> Object:
+        return patched(review, operation)
+
+    async with webhook(changes) as hook:
+        await configure(api, "mutating", entry(hook.config(), failurePolicy="Ignore"))
+        status, told = await api("POST", MAPS, configmap("a"))
+        assert (status, told["message"]) == (500, text)
+
+
+async def test_what_is_decoded_as_another_kind_has_to_be_one(api: Api) -> None:
+    async def changes(review: Object) -> Object:
+        return patched(review, {"op": "replace", "path": "/kind", "value": "Secret"})
+
+    async with webhook(changes) as hook:
+        await configure(api, "mutating", entry(hook.config()))
+        _, told = await api("POST", MAPS, configmap("a", {"k": "."}))
+        assert told["message"] == "Internal error occurred: illegal base64 data at input byte 0"
+
+
+@pytest.mark.parametrize("member", ["kind", "apiVersion"])
+async def test_a_kind_that_a_patch_takes_away_stays(api: Api, member: str) -> None:
+    async def changes(review: Object) -> Object:
+        return patched(review, {"op": "remove", "path": f"/{member}"})
+
+    async with webhook(changes) as hook:
+        await configure(api, "mutating", entry(hook.config()))
+        made = await api.ok("POST", MAPS, configmap("a"))
+        assert (made["kind"], made["apiVersion"]) == ("ConfigMap", "v1")
+
+
+async def test_managers_that_a_patch_clears_leave_no_empty_list(api: Api) -> None:
+    async def changes(review: Object) -> Object:
+        return patched(review, {"op": "add", "path": "/metadata/managedFields", "value": []})
+
+    async with webhook(changes) as hook:
+        await configure(api, "mutating", entry(hook.config()))
+        made = await api.ok("POST", MAPS, configmap("a"))
+        assert "managedFields" not in made["metadata"]
+
+
 async def test_a_patch_that_does_not_apply_is_never_ignored(api: Api) -> None:
     async with webhook(patching('[{"op": "remove", "path": "/none"}]')) as hook:
         await configure(api, "mutating", entry(hook.config(), failurePolicy="Ignore"))

@@ -46,6 +46,10 @@ def _review(review: Object, **response: Any) -> Object:
     return {**success(review, []), "response": {"uid": review["request"]["uid"], **response}}
 
 
+STRUCT = (
+    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string '
+    '"json:\\"kind,omitempty\\"" }'
+)
 BROKEN: dict[str, tuple[Answer, str]] = {
     "too large": (
         _with(lambda o: o.update(filling="x" * 200_000)),
@@ -116,16 +120,35 @@ BROKEN: dict[str, tuple[Answer, str]] = {
     ),
     "another kind of review": (
         answering(lambda r: {**success(r, []), "kind": "Review"}),
-        f"{WHO} failed: expected webhook response of {REVIEW}, Kind=ConversionReview, got "
-        f"{REVIEW}, Kind=Review",
+        f'{WHO} failed: no kind "Review" is registered for version "{REVIEW}" in scheme '
+        f'"k8s.io/apiserver/pkg/util/webhook/client.go:71"',
+    ),
+    "another version of review": (
+        answering(lambda r: {**success(r, []), "apiVersion": f"{REVIEW}beta1"}),
+        f"{WHO} failed: converting (v1beta1.ConversionReview) to (v1.ConversionReview): unknown "
+        f"conversion",
+    ),
+    "a review that does not say what it is": (
+        answering(lambda r: {"response": success(r, [])["response"]}),
+        f"{WHO} failed: expected webhook response of {REVIEW}, Kind=ConversionReview, got /, Kind=",
+    ),
+    "null for an object": (
+        answering(lambda r: success(r, [None for _ in r["request"]["objects"]])),
+        "unexpected end of JSON input",
+    ),
+    "text for an object": (
+        answering(lambda r: success(r, ["x" for _ in r["request"]["objects"]])),
+        "json: cannot unmarshal string into Go value of type map[string]interface {}",
     ),
     "garbage": (
         answering(lambda r: Reply(b"<html>")),
-        f"{WHO} failed: couldn't get version/kind; json parse error: <why>",
+        f"{WHO} failed: couldn't get version/kind; json parse error: json: cannot unmarshal string "
+        f"into Go value of type {STRUCT}",
     ),
     "no object": (
         answering(lambda r: Reply(b"[1]")),
-        f"{WHO} failed: couldn't get version/kind; json parse error: <why>",
+        f"{WHO} failed: couldn't get version/kind; json parse error: json: cannot unmarshal array "
+        f"into Go value of type {STRUCT}",
     ),
     "nothing": (
         answering(lambda r: Reply(b"")),

@@ -63,6 +63,22 @@ async def test_what_a_patch_makes_another_kind_keeps_its_fields_and_is_refused(
     )
 
 
+@pytest.mark.parametrize("kind", ["Foo", "Bar"])
+@pytest.mark.parametrize("version", [None, ""])
+async def test_what_a_patch_takes_the_version_of_is_refused(
+    api: Api, kind: str, version: str | None
+) -> None:
+    await define(api, definition(subresources={"status": {}}))
+    await api.ok("POST", FOOS, foo())
+    for path in (f"{FOOS}/f", f"{FOOS}/f/status"):
+        status, answer = await api.patch(path, {"apiVersion": version, "kind": kind})
+        assert (status, answer["message"]) == (
+            500,
+            "Internal error occurred: Object 'apiVersion' is missing in 'object has no apiVersion "
+            "field'",
+        )
+
+
 async def test_an_api_version_that_is_none_does_not_decode(api: Api) -> None:
     await define(api, definition())
     await api.ok("POST", FOOS, foo())

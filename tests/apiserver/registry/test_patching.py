@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from apiserver.codec import negotiate
-from apiserver.errors import Invalid, NotFound
+from apiserver.errors import BadRequest, Invalid, NotFound
 from apiserver.kinds import catalog
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
@@ -79,6 +79,11 @@ async def test_an_object_that_loses_its_kind_keeps_it(scope: Scope) -> None:
             "converting (v1.Secret) to (core.ConfigMap): unknown conversion",
         ),
         (b'{"apiVersion":"a/b/c"}', "unexpected GroupVersion string: a/b/c"),
+        (
+            b'{"apiVersion":null,"kind":"None"}',
+            'no kind "None" is registered for the internal version of group "" in scheme '
+            '"pkg/api/legacyscheme/scheme.go:30"',
+        ),
     ],
 )
 async def test_an_object_that_becomes_another_kind_is_refused(
@@ -88,6 +93,44 @@ async def test_an_object_that_becomes_another_kind_is_refused(
     with pytest.raises(Invalid) as refused:
         await merged(scope, patch(negotiate.MERGE_PATCH, body), live)
     assert refused.value.message.endswith(f'": {why}')
+
+
+LIVE = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "x", "namespace": "ns"},
+    "data": {"a": "b"},
+}
+UNKNOWN = ['unknown field "data"', 'unknown field "metadata"']
+
+
+@pytest.mark.parametrize("version", ["null", '""'])
+async def test_what_loses_its_version_loses_all_that_has_a_name_in_json(
+    scope: Scope, version: str
+) -> None:
+    body = f'{{"apiVersion":{version}}}'.encode()
+    with pytest.raises(BadRequest, match="name must be provided"):
+        await merged(scope, patch(negotiate.MERGE_PATCH, body), LIVE)
+    assert scope.warnings == UNKNOWN
+    strict = patch(negotiate.MERGE_PATCH, body, field_validation="Strict")
+    with pytest.raises(Invalid, match="strict decoding error: " + ", ".join(UNKNOWN)):
+        await merged(scope, strict, LIVE)
+
+
+async def test_what_loses_its_version_has_the_metadata_that_stands_outside_of_it(
+    scope: Scope,
+) -> None:
+    body = b'{"apiVersion":null,"name":"x","labels":{"c":"d"}}'
+    new = await merged(scope, patch(negotiate.MERGE_PATCH, body), LIVE)
+    assert (new["apiVersion"], new["metadata"]["labels"]) == ("v1", {"c": "d"})
+    assert "data" not in new
+    assert scope.warnings == UNKNOWN
+
+
+async def test_a_strategic_patch_that_takes_the_version_away_changes_nothing(scope: Scope) -> None:
+    body = b'{"apiVersion":null,"data":{"c":"d"}}'
+    new = await merged(scope, patch(negotiate.STRATEGIC_PATCH, body), LIVE)
+    assert (new["apiVersion"], new["data"]) == ("v1", {"a": "b", "c": "d"})
 
 
 def scaled(scope: Scope, body: bytes, **options: Any) -> Object:

@@ -107,9 +107,22 @@ def test_embedded_metadata_is_an_object_meta() -> None:
     }
 
 
+def test_what_is_unknown_of_metadata_comes_sorted_items_of_lists_in_their_order() -> None:
+    owners = [{"z": i, "b": i, "uid": "u"} for i in range(11)]
+    metadata = {"zone": 1, "ownerReferences": owners, "area": {"b": 1, "a": 2}, "name": "x"}
+    found = decode_custom(custom(), {"metadata": metadata})
+    paths = [f"ownerReferences[{i}].{name}" for i in range(11) for name in "bz"]
+    assert found == [f'unknown field "metadata.{path}"' for path in ("area", *paths, "zone")]
+
+
 @pytest.mark.parametrize(
     ("obj", "text"),
     [
+        (
+            {"metadata": {"name": 1, "labels": []}},
+            "json: cannot unmarshal array into Go struct field ObjectMeta.labels of type "
+            "map[string]string",
+        ),
         (
             {"metadata": {"labels": []}},
             "json: cannot unmarshal array into Go struct field ObjectMeta.labels of type "

@@ -200,14 +200,24 @@ def test_errors_about_one_of_many_say_which() -> None:
     assert sent == [obj(), obj()]
 
 
-@pytest.mark.parametrize("wrong", [None, 1, "x", [], {}, {"apiVersion": "example.com/v2"}])
-def test_what_is_no_object_is_refused(wrong: Any) -> None:
-    with pytest.raises(ConversionError, match="returned invalid object at index 0"):
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        (None, "^unexpected end of JSON input$"),
+        (1, "^json: cannot unmarshal number into Go value of type map"),
+        ("x", "^json: cannot unmarshal string into Go value of type map"),
+        ([], "^json: cannot unmarshal array into Go value of type map"),
+        ({}, "returned invalid object at index 0: Object 'Kind' is missing in '{}'$"),
+        ({"apiVersion": "example.com/v2"}, "returned invalid object at index 0: Object 'Kind' is"),
+    ],
+)
+def test_what_is_no_object_is_refused(wrong: Any, why: str) -> None:
+    with pytest.raises(ConversionError, match=why):
         converted_of(V1, [obj()], "example.com/v2", "1", answer(wrong))
 
 
 def test_the_older_review_asks_for_no_uid_and_no_kind() -> None:
-    body = answer(obj("v2"), uid="other", kind="")
+    body = answer(obj("v2"), uid="other", kind="", review="v1beta1")
     assert converted_of(OLD, [obj()], "example.com/v2", "1", body) == [obj("v2")]
     with pytest.raises(ConversionError):
         converted_of(V1, [obj()], "example.com/v2", "1", body)

@@ -5,7 +5,16 @@ from typing import Any
 
 import pytest
 
-from tests.support.kindtools import cells, changed, create, resource_of, typed, update, workload
+from tests.support.kindtools import (
+    cells,
+    changed,
+    create,
+    pod,
+    resource_of,
+    typed,
+    update,
+    workload,
+)
 
 KINDS = ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"]
 
@@ -43,6 +52,32 @@ def test_annotations_count_as_a_new_generation_of_deployments_only() -> None:
         wanted = copy.deepcopy(old)
         wanted["metadata"]["annotations"] = {"a": "b"}
         assert update(wanted, old).obj["metadata"]["generation"] == generation
+
+
+def test_a_status_of_a_daemonset_leaves_the_count_of_templates() -> None:
+    key = "deprecated.daemonset.template.generation"
+    old = create(workload("DaemonSet")).obj
+    wanted = copy.deepcopy(old)
+    for given in ({}, {key: "7"}, {key: "0", "a": "b"}):
+        wanted["metadata"]["annotations"] = given
+        written = update(wanted, old, "status").obj["metadata"]["annotations"]
+        assert written == {**given, key: "1"}
+
+
+def test_a_replication_controller_without_labels_has_those_of_its_pods() -> None:
+    rc = {"template": {"metadata": {"labels": {"a": "b"}}, "spec": pod()["spec"]}}
+    old = create(
+        {
+            "apiVersion": "v1",
+            "kind": "ReplicationController",
+            "metadata": {"name": "x", "namespace": "ns", "labels": {"own": "1"}},
+            "spec": rc,
+        }
+    ).obj
+    assert (old["metadata"]["labels"], old["spec"]["selector"]) == ({"own": "1"}, {"a": "b"})
+    wanted = copy.deepcopy(old)
+    del wanted["metadata"]["labels"], wanted["spec"]["template"]
+    assert update(wanted, old, "status").obj["metadata"]["labels"] == {"a": "b"}
 
 
 def test_daemonsets_count_templates_in_an_annotation() -> None:

@@ -127,3 +127,26 @@ def test_only_sidecars_among_init_containers_can_be_resized() -> None:
         "spec: Forbidden: resources for non-sidecar init containers are immutable",
         f"{ONLY} for sidecar containers are mutable",
     ]
+
+
+@pytest.mark.parametrize("subresource", ["resize", "ephemeralcontainers"])
+def test_of_the_metadata_a_part_of_a_pod_writes_what_status_does(subresource: str) -> None:
+    old = create(pod()).obj
+    old["metadata"].update(generateName="x-", labels={"a": "b"})
+    wanted = copy.deepcopy(old)
+    wanted["metadata"].update(generateName="y-", labels={"c": "d"}, finalizers=["x.io/y"])
+    metadata = update(wanted, old, subresource).obj["metadata"]
+    assert (metadata["generateName"], metadata["labels"]) == ("y-", {"a": "b"})
+    assert "finalizers" not in metadata
+    del wanted["metadata"]["generateName"]
+    assert "generateName" not in update(wanted, old, subresource).obj["metadata"]
+
+
+def test_where_containers_come_or_go_the_status_is_the_one_that_was_sent() -> None:
+    old = create(pod(containers=[container()])).obj
+    wanted = {**copy.deepcopy(old), "status": {}}
+    wanted["spec"]["containers"] = [{"name": "c", "image": "i"}, {"name": "d", "image": "i"}]
+    assert (
+        'spec: Invalid value: "": Pod QOS Class may not change as a result of resizing'
+        in update(wanted, old, "resize").messages
+    )
