@@ -122,7 +122,9 @@ class ListOptions:
         asked = {"filter": self.filter, "sortBy": self.sort_by, "count": self.count}
         if verb == "watch":
             del asked["filter"]
-        errors = [forbidden(n, f"{n} is forbidden for {verb}") for n, value in asked.items() if value]
+        errors = [
+            forbidden(n, f"{n} is forbidden for {verb}") for n, value in asked.items() if value
+        ]
         if errors:
             raise Invalid(GroupKind("meta.k8s.io", "ListOptions"), "", errors)
 

@@ -50,11 +50,7 @@ async def watch(
     options.validate()
     options.check_unasked("watch")
     asked = await questions.parse(scope, options) if options.filter else None
-    rv = options.resource_version
-    try:
-        version = parse_version(rv) if rv else 0
-    except ValueError as e:
-        raise PlainError(str(e)) from None
+    rv, version = options.resource_version, _version(options)
     initial = bool(options.send_initial_events)
     stateful = initial or (
         options.watch and options.send_initial_events is None and rv in ("", "0")
@@ -85,6 +81,16 @@ async def watch(
         version,
         events,
     )
+
+
+def _version(options: ListOptions) -> int:
+    """0 for none."""
+    if not options.resource_version:
+        return 0
+    try:
+        return parse_version(options.resource_version)
+    except ValueError as e:
+        raise PlainError(str(e)) from None
 
 
 def _events(
