@@ -148,7 +148,7 @@ def _parse(method: str, raw_path: str, watch: bool, field_name: str) -> RequestI
         namespace,
         name,
         tuple(rest),
-        (verb, group, version, resource, subresource, scoped, bool(namespace), bool(name)),
+        (verb, group, version, resource, subresource, scoped, bool(namespace), bool(name), by_path),
         by_path=by_path,
         scoped=scoped,
     )

@@ -26,7 +26,10 @@ _FINE = {
         "All content successfully deleted, may be waiting on finalization",
     ),
     "NamespaceContentRemaining": ("ContentRemoved", "All content successfully removed"),
-    "NamespaceFinalizersRemaining": ("ContentRemoved", "All content successfully removed"),
+    "NamespaceFinalizersRemaining": (
+        "ContentHasNoFinalizers",
+        "All content-preserving finalizers finished",
+    ),
 }
 """Reason and message of each condition where nothing is wrong, in the order in which they are
 added."""

@@ -40,8 +40,9 @@ from apiserver.registry.offload import ClientGone
 from apiserver.registry.options import ListOptions, first
 from apiserver.registry.scope import Scope
 from apiserver.registry.selection import Selection
+from apiserver.registry.translate import too_large
 from apiserver.registry.watching import Watching
-from apiserver.storage.errors import Compacted, StorageError
+from apiserver.storage.errors import Compacted, StorageError, TooLarge
 from apiserver.watch.entry import WatchEvent
 from apiserver.watch.errors import TooSlow, WatchClosed
 from apiserver.watch.subscription import Subscription
@@ -61,6 +62,10 @@ def _nothing() -> None:
 
 def _too_old(version: str, error: Compacted) -> Expired:
     return Expired(f"too old resource version: {version} ({error.floor})")
+
+
+def _too_large(version: str, error: TooLarge) -> ApiError:
+    return too_large(int(version), error.current)
 
 
 class Batches(Protocol):
@@ -198,9 +203,11 @@ async def open_stream(
     frames = Frames(server.registry, scope, kind, include)
     try:
         source = await watching.watch(server.registry, scope, options, selection)
-    except Compacted as e:
+    except (Compacted, TooLarge) as e:
         auditing.started(server, request)
-        return Refusal(frames.error(_too_old(options.resource_version, e))), kind.stream_type
+        version = options.resource_version
+        error = _too_old(version, e) if isinstance(e, Compacted) else _too_large(version, e)
+        return Refusal(frames.error(error)), kind.stream_type
     auditing.started(server, request)
     right = Right(request.tenant.name, request.tenant.id, request.secret)
     begun = partial(fairness.leave, request)

@@ -106,9 +106,11 @@ async def follow(registry: Registry, scope: Scope) -> None:
 
 
 def warn(scope: Scope, options: DeleteOptions) -> None:
-    """Says that dependents will stay behind, where nobody said whether they should."""
+    """Says that dependents will stay behind, where nobody said whether they should. Of what cannot
+    be read nobody knows."""
     if (
         scope.resource.hooks.orphan_warning
+        and not options.unsafe
         and options.propagation_policy is None
         and options.orphan_dependents is None
     ):

@@ -110,25 +110,26 @@ class ListOptions:
             **{member: values[0] for name, member in _TEXTS if (values := query.get(name))},
         )
 
-    def validate(self, *, watch: bool) -> None:
-        """Raises Invalid. ``watch``: whether the request is a watch (by its query or its verb)."""
-        errors = self._watch_errors() if watch else self._list_errors()
+    def validate(self) -> None:
+        """A watch that is one by its path alone is looked at as a list. Raises Invalid."""
+        errors = self._watch_errors() if self.watch else self._list_errors()
         if errors:
             raise Invalid(GroupKind("meta.k8s.io", "ListOptions"), "", errors)
 
     def check_unasked(self, verb: str) -> None:
         """Raises Invalid for questions (`apiserver.registry.questions`) that ``verb`` does not
         answer: to ignore them would be to do something to more objects than are meant."""
-        errors = self._unanswered("filter", "sortBy", "count", verb=verb)
+        asked = {"filter": self.filter, "sortBy": self.sort_by, "count": self.count}
+        if verb == "watch":
+            del asked["filter"]
+        errors = [
+            forbidden(n, f"{n} is forbidden for {verb}") for n, value in asked.items() if value
+        ]
         if errors:
             raise Invalid(GroupKind("meta.k8s.io", "ListOptions"), "", errors)
 
-    def _unanswered(self, *names: str, verb: str) -> FieldErrors:
-        asked = {"filter": self.filter, "sortBy": self.sort_by, "count": self.count}
-        return [forbidden(name, f"{name} is forbidden for {verb}") for name in names if asked[name]]
-
     def _watch_errors(self) -> FieldErrors:
-        errors = self._unanswered("sortBy", "count", verb="watch")
+        errors: FieldErrors = []
         match, path = self.resource_version_match, "resourceVersionMatch"
         if self.send_initial_events is not None and match != "NotOlderThan":
             errors.append(

@@ -143,7 +143,7 @@ async def _list(
 def requested_version(options: ListOptions) -> int:
     """The list's resourceVersion, 0 for none, and where a token says it. Raises Invalid for options
     that do not go together, BadRequest for what is no version."""
-    options.validate(watch=False)
+    options.validate()
     if options.continue_token or not options.resource_version:
         return 0
     try:

@@ -75,7 +75,7 @@ def parse(
     resource: Resource, version: str, options: ListOptions, declared: Collection[str] = ()
 ) -> Selection:
     """``declared``: fields that the kind need not know. Raises BadRequest with kube-apiserver's
-    texts."""
+    texts, and Invalid for options that do not go together."""
     if not (options.label_selector or options.field_selector or options.shard_selector):
         return _ALL
     try:
@@ -83,6 +83,7 @@ def parse(
         fields = parse_field_selector(options.field_selector)
     except (LabelSelectorError, FieldSelectorError) as e:
         raise BadRequest(str(e)) from None
+    options.validate()  # before fields that the kind does not know
     own, others = fields, EVERYTHING
     if declared:
         own, others = fields.split(frozenset(declared).difference(resource.selectable(version)))

@@ -22,7 +22,7 @@ from apiserver.registry.selection import Selection
 from apiserver.registry.sifting import Chooser, Events, FilteredEvents
 from apiserver.registry.translate import storage_errors
 from apiserver.registry.versions import Conversions
-from apiserver.storage.errors import Compacted
+from apiserver.storage.errors import Compacted, TooLarge
 from apiserver.watch.entry import Fields, Labels, Predicate
 from apiserver.watch.subscription import Subscription
 
@@ -45,21 +45,21 @@ async def watch(
     registry: Registry, scope: Scope, options: ListOptions, selection: Selection
 ) -> Watching:
     """Raises Invalid for options that do not go together and for a filter that does not fit the
-    schema, PlainError for a version that is no number, Compacted."""
-    options.validate(watch=True)
+    schema, PlainError for a version that is no number, Compacted, and TooLarge for a state of the
+    future."""
+    options.validate()
+    options.check_unasked("watch")
     asked = await questions.parse(scope, options) if options.filter else None
-    rv = options.resource_version
-    try:
-        version = parse_version(rv) if rv else 0
-    except ValueError as e:
-        raise PlainError(str(e)) from None
+    rv, version = options.resource_version, _version(options)
     initial = bool(options.send_initial_events)
-    stateful = initial or (options.send_initial_events is None and version == 0)
+    stateful = initial or (
+        options.watch and options.send_initial_events is None and rv in ("", "0")
+    )
     predicate, selector = (None if selection.everything else selection.matches), selection.key
     events = _events(registry, scope, predicate, choosers(selection, asked))
     if scope.resource.webhook is not None:
         predicate, selector = None, _EVERYTHING
-    with storage_errors(scope, requested=version, passing=(Compacted,)):
+    with storage_errors(scope, requested=version, passing=(Compacted, TooLarge)):
         after = version if rv else None
         if options.send_initial_events is False and not version:
             known = await registry.watches.fresh(scope.tenant.id, scope.resource.storage)
@@ -81,6 +81,16 @@ async def watch(
         version,
         events,
     )
+
+
+def _version(options: ListOptions) -> int:
+    """0 for none."""
+    if not options.resource_version:
+        return 0
+    try:
+        return parse_version(options.resource_version)
+    except ValueError as e:
+        raise PlainError(str(e)) from None
 
 
 def _events(

@@ -180,7 +180,9 @@ def _is_route(request: ApiRequest, resource: Resource, served: ServedVersion) ->
     across = resource.namespaced and not info.scoped
     if across and named:
         raise UnknownResource
-    if info.subresource:
+    if info.by_path and info.verb == "watch":
+        there = "watch" in served.verbs and not info.subresource
+    elif info.subresource:
         there = info.subresource in served.subresources
     else:
         there = not (_OF_ONE if named else _LIST if across else _OF_MANY).isdisjoint(served.verbs)

@@ -66,7 +66,7 @@ class RevisionView(HistoryView):
         options = ListOptions.parse(self.request.query)
         if options.watch:
             raise MethodNotAllowed
-        options.validate(watch=False)
+        options.validate()
         options.check_unasked("revisions")
         if options.resource_version not in ("", "0") or options.shard_selector:
             raise BadRequest("revisions are listed as they are now: select asOf for a past state")

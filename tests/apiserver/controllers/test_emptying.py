@@ -49,8 +49,8 @@ def test_nothing_is_wrong() -> None:
         ),
         "NamespaceFinalizersRemaining": (
             "False",
-            "ContentRemoved",
-            "All content successfully removed",
+            "ContentHasNoFinalizers",
+            "All content-preserving finalizers finished",
         ),
     }
     assert not set_conditions(status, Remains([]), LATER)

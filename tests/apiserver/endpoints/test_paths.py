@@ -112,3 +112,20 @@ async def test_what_is_met_on_the_way_to_a_resource_is_told_in_json(api: Api) ->
     status, raw = await api("GET", f"{CORE}/nodes/x", **asked)
     assert status == 404
     assert cbor.loads(raw)["message"] == 'nodes "x" not found'
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "componentstatuses",
+        "componentstatuses/etcd-0",
+        "namespaces/default/pods/x/status",
+        "namespaces/default/bindings",
+    ],
+)
+async def test_the_old_path_of_a_watch_is_there_for_what_can_be_watched(
+    api: Api, path: str
+) -> None:
+    for _ in range(2):  # what is routed is remembered
+        assert (await api("GET", f"{CORE}/componentstatuses"))[0] == 200
+        assert await refusal(api, "GET", f"{CORE}/watch/{path}") == (404, UNKNOWN)

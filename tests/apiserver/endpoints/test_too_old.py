@@ -1,5 +1,5 @@
-"""Versions that are no longer retained: lists are refused, watches say so in their stream
-(k8s.io/apiserver ``storage/cacher/cacher.go``)."""
+"""Versions that are no longer retained, or not there yet: lists are refused, watches say so in
+their stream (k8s.io/apiserver ``storage/cacher/cacher.go``)."""
 
 from __future__ import annotations
 
@@ -25,6 +25,22 @@ async def test_a_watch_from_a_version_that_is_gone_ends_with_an_event(
         told = event["object"]
         assert (told["code"], told["reason"]) == (410, "Expired")
         assert told["message"].startswith(f"too old resource version: {version} (")
+
+
+async def test_a_watch_of_a_state_of_the_future_ends_with_an_event(
+    store: PostgresStore, tenant: int
+) -> None:
+    async with serving(store, tenant) as api:
+        version = await store.head(tenant) + 1000
+        asked = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
+        watch = api.watch(f"{MAPS}?watch=1&{asked}&resourceVersion={version}")
+        (event,) = await watch.take(1)
+        await watch.stop()
+        assert event["type"] == "ERROR"
+        told = event["object"]
+        assert (told["code"], told["reason"]) == (504, "Timeout")
+        assert told["message"].startswith(f"Timeout: Too large resource version: {version}, ")
+        assert told["details"]["retryAfterSeconds"] == 1
 
 
 async def test_a_list_of_a_version_that_is_gone_is_refused(

@@ -78,6 +78,7 @@ def test_a_job_is_warned_of_only_when_nobody_says_what_becomes_of_its_pods() -> 
     silent, said = scope("batch", "jobs"), scope("batch", "jobs")
     warn(silent, DeleteOptions())
     warn(said, DeleteOptions(propagation_policy="Orphan"))
+    warn(said, DeleteOptions(unsafe=True))
     assert [w[:37] for w in silent.warnings] == ["child pods are preserved by default w"]
     assert said.warnings == []
 

@@ -80,3 +80,41 @@ async def test_a_field_selector_that_says_nothing_counts_what_remains(api: Api) 
     await make(api, "a", "b")
     page = await api.ok("GET", f"{CONFIG_MAPS}?limit=1&fieldSelector==")
     assert page["metadata"]["remainingItemCount"] == 1
+
+
+async def test_a_watch_by_its_path_alone_has_the_options_of_a_list(api: Api) -> None:
+    await make(api, "a")
+    old = CONFIG_MAPS.replace("/v1/", "/v1/watch/")
+    status, refused = await api("GET", f"{old}?sendInitialEvents=true")
+    assert (status, refused["message"]) == (
+        422,
+        'ListOptions.meta.k8s.io "" is invalid: sendInitialEvents: Forbidden: '
+        "sendInitialEvents is forbidden for list",
+    )
+    watch = api.watch(f"{old}?allowWatchBookmarks=true&fieldSelector=metadata.name=a")
+    (event,) = await watch.take(1)
+    await make(api, "b")
+    await api.ok("DELETE", f"{CONFIG_MAPS}/a")
+    (later,) = await watch.take(1)
+    assert (event["type"], later["type"]) == ("ADDED", "DELETED")
+    await watch.stop()
+
+
+async def test_options_are_looked_at_before_the_fields_of_the_kind(api: Api) -> None:
+    query = "fieldSelector=spec.nope=1&resourceVersion=5&resourceVersionMatch=bogus"
+    assert (await api("GET", f"{CONFIG_MAPS}?{query}"))[0] == 422
+    assert (await api("GET", f"{CONFIG_MAPS}?fieldSelector==,x&resourceVersionMatch=y"))[0] == 400
+
+
+@pytest.mark.parametrize("version", ["00", "000"])
+async def test_version_zero_in_other_words_ends_its_state_with_no_bookmark(
+    api: Api, version: str
+) -> None:
+    await make(api, "a")
+    query = f"watch=true&allowWatchBookmarks=true&resourceVersion={version}"
+    watch = api.watch(f"{CONFIG_MAPS}?{query}")
+    await watch.take(1)
+    await make(api, "b")
+    (event,) = await watch.take(1)
+    assert event["type"] == "ADDED"
+    await watch.stop()
