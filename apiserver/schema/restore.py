@@ -12,6 +12,7 @@ import math
 from typing import Any
 
 from apiserver.golang.math import MIN_INT64, is_int64
+from apiserver.meta.gvk import GroupVersionKind
 from apiserver.schema.decode import decoder
 from apiserver.schema.decode_errors import DecodeError, Run
 from apiserver.schema.types import Schema
@@ -26,6 +27,15 @@ _KINDS: dict[type, str] = {
 }
 _INTEGERS = {"int32": 32, "int64": 64, "uint8": 8}
 _BYTE = Schema(type="integer", format="uint8", go_type="uint8")
+
+
+def restored_object(schema: Schema, obj: Any, gvk: GroupVersionKind) -> Any:
+    """As `restore`, of an object of this kind that was merged of maps. Raises DecodeError."""
+    try:
+        return restore(schema, obj)
+    except DecodeError as error:
+        text = f"unable to convert unstructured object to {gvk}: {error}"
+        raise DecodeError(text) from None
 
 
 def restore(schema: Schema, value: Any) -> Any:
