@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from apiserver.golang.math import MIN_INT64, is_int64
+from apiserver.golang.math import int64_of
 from apiserver.meta.gvk import GroupVersionKind
 from apiserver.schema.decode import decoder
 from apiserver.schema.decode_errors import DecodeError, Run
@@ -112,7 +112,7 @@ def _scalar(schema: Schema, value: Any) -> Any:
 
 def _whole(value: float) -> int:
     """As a processor converts a float64: what no int64 holds becomes the least one."""
-    return int(value) if is_int64(int(value)) else MIN_INT64
+    return int64_of(value)
 
 
 def _cut(value: int, bits: int) -> int:
