@@ -22,6 +22,7 @@ END = "unexpected end of JSON input"
 MAX_DEPTH_EXCEEDED = "exceeded max depth"
 _MAX_DEPTH = 10_000
 _SPACE = b" \t\r\n"
+_BLANK = 0x20
 _HEX = b"0123456789abcdefABCDEF"
 _DIGITS = b"0123456789"
 
@@ -150,13 +151,18 @@ class _Scanner:
             raise _Bad(END)
         return self.data[self.at]
 
+    def inside(self) -> int:
+        """The next byte of what has begun: Go's scanner ends a text with a blank, to see whether it
+        may end there."""
+        return self.data[self.at] if self.at < len(self.data) else _BLANK
+
     def take(self) -> int:
         c = self.byte()
         self.at += 1
         return c
 
     def bad(self, context: str) -> _Bad:
-        return _Bad(f"invalid character {quote_char(self.data[self.at])} {context}")
+        return _Bad(f"invalid character {quote_char(self.inside())} {context}")
 
     def space(self) -> None:
         while self.at < len(self.data) and self.data[self.at] in _SPACE:
@@ -250,39 +256,39 @@ class _Scanner:
                 self.escape()
 
     def escape(self) -> None:
-        c = self.byte()
+        c = self.inside()
         if c not in b'bfnrt\\/"u':
             raise self.bad("in string escape code")
         self.at += 1
         if c == 0x75:
             for _ in range(4):
-                if self.byte() not in _HEX:
+                if self.inside() not in _HEX:
                     raise self.bad("in \\u hexadecimal character escape")
                 self.at += 1
 
     def literal(self, word: bytes) -> None:
         for i, expected in enumerate(word):
-            if self.byte() != expected:
+            if self.inside() != expected:
                 raise self.bad(f"in literal {word.decode()} (expecting {quote_char(word[i])})")
             self.at += 1
 
     def number(self) -> None:
-        if self.byte() == 0x2D:
+        if self.inside() == 0x2D:
             self.at += 1
-            if self.byte() not in _DIGITS:
+            if self.inside() not in _DIGITS:
                 raise self.bad("in numeric literal")
         if self.take() != 0x30:
             self.digits()
         if self.peek(lambda c: c == 0x2E):
             self.at += 1
-            if self.byte() not in _DIGITS:
+            if self.inside() not in _DIGITS:
                 raise self.bad("after decimal point in numeric literal")
             self.digits()
         if self.peek(lambda c: c in b"eE"):
             self.at += 1
-            if self.byte() in b"+-":
+            if self.inside() in b"+-":
                 self.at += 1
-            if self.byte() not in _DIGITS:
+            if self.inside() not in _DIGITS:
                 raise self.bad("in exponent of numeric literal")
             self.digits()
 
