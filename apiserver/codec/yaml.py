@@ -213,7 +213,7 @@ def _jsonable(value: Any) -> Any:
     """Keys become strings; numbers go the way through JSON text that they go in Go (``1.0`` is 1,
     beyond int64 is a float)."""
     if isinstance(value, dict):
-        return {_key_text(k): _jsonable(v) for (_, k), v in value.items()}
+        return {_key_text(k, v): _jsonable(v) for (_, k), v in value.items()}
     if isinstance(value, list):
         return [_jsonable(v) for v in value]
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -231,7 +231,8 @@ def _jsonable(value: Any) -> Any:
     return value if is_int64(value) else float(value)
 
 
-def _key_text(key: Any) -> str:
+def _key_text(key: Any, value: Any) -> str:
+    """Raises YAMLError for null, which is no key."""
     if isinstance(key, str):
         return key
     if isinstance(key, bool):
@@ -248,7 +249,8 @@ def _key_text(key: Any) -> str:
             if key == float("-inf")
             else f"{key:.8g}"
         )
-    raise YAMLError("unsupported map key of type: %!s(<nil>), key: <nil>, value: <nil>")
+    shown = "<nil>" if value is None else go_syntax(_jsonable(value), "interface {}")
+    raise YAMLError(f"unsupported map key of type: %!s(<nil>), key: <nil>, value: {shown}")
 
 
 class _Dumper(CSafeDumper):

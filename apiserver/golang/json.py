@@ -22,6 +22,7 @@ END = "unexpected end of JSON input"
 MAX_DEPTH_EXCEEDED = "exceeded max depth"
 _MAX_DEPTH = 10_000
 _SPACE = b" \t\r\n"
+_BLANK = 0x20
 _HEX = b"0123456789abcdefABCDEF"
 _DIGITS = b"0123456789"
 
@@ -149,6 +150,11 @@ class _Scanner:
         if self.at >= len(self.data):
             raise _Bad(END)
         return self.data[self.at]
+
+    def inside(self) -> int:
+        """The next byte of what has begun: Go's scanner ends a text with a blank, to see whether it
+        may end there."""
+        return self.data[self.at] if self.at < len(self.data) else _BLANK
 
     def take(self) -> int:
         c = self.byte()

@@ -17,6 +17,12 @@ def is_int64(value: object) -> bool:
     return type(value) is int and MIN_INT64 <= value <= MAX_INT64
 
 
+def int64_of(value: float) -> int:
+    """int64(value) of a finite number, as amd64 converts: what does not fit is the least one."""
+    whole = int(value)
+    return whole if is_int64(whole) else MIN_INT64
+
+
 def is_integral(value: float) -> bool:
     """swag.IsFloat64AJSONInteger, near enough: no fraction, and within what a float holds
     exactly."""

@@ -12,7 +12,7 @@ from apiserver.meta.objects import Object
 from apiserver.meta.raw import plain, way_of
 from apiserver.schema.decode import decode
 from apiserver.schema.decode_errors import DecodeError, Empty
-from apiserver.schema.restore import restore
+from apiserver.schema.restore import restored_object
 from apiserver.schema.types import Schema
 
 
@@ -100,10 +100,5 @@ def _finish(resource: Resource, obj: Object, empties: list[Empty]) -> Object:
     except DecodeError:
         if not resource.has_go_type:
             raise
-    try:
-        restored = restore(version.schema, obj)
-    except DecodeError as error:
-        gvk = resource.gvk(version.version)
-        text = f"unable to convert unstructured object to {gvk}: {error}"
-        raise DecodeError(text) from None
+    restored = restored_object(version.schema, obj, resource.gvk(version.version))
     return resource.decode_merged(version, restored, empties)[0]

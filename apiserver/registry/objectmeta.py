@@ -85,14 +85,15 @@ def common_errors(obj: Object, hooks: Kind, *, namespaced: bool) -> FieldErrors:
     return errors + shared_errors(metadata, METADATA)
 
 
-_IMMUTABLE = (
-    "name",
-    "namespace",
-    "uid",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-)
+_IMMUTABLE: dict[str, str | None] = {
+    "name": "",
+    "namespace": "",
+    "uid": "",
+    "creationTimestamp": None,
+    "deletionTimestamp": None,
+    "deletionGracePeriodSeconds": None,
+}
+"""With what Go holds where they are not."""
 
 
 def inherit(metadata: dict[str, Any], old: Mapping[str, Any]) -> None:
@@ -167,9 +168,10 @@ def _change_errors(obj: Object, old: Object, path: FieldPath) -> FieldErrors:
         )
     if [*map(metadata.get, _IMMUTABLE)] == [*map(before.get, _IMMUTABLE)]:
         return errors
-    for name in _IMMUTABLE:
+    for name, absent in _IMMUTABLE.items():
         if metadata.get(name) != before.get(name):
-            errors.append(invalid(path.child(name), metadata.get(name), "field is immutable"))
+            value = metadata.get(name, absent)
+            errors.append(invalid(path.child(name), value, "field is immutable"))
     return errors
 
 

@@ -36,7 +36,8 @@ from apiserver.registry.patching import Patch, check_name_and_namespace, read_ap
 from apiserver.registry.scope import Scope
 from apiserver.schema import builtin
 from apiserver.schema.decode import decode
-from apiserver.schema.decode_errors import Empty
+from apiserver.schema.decode_errors import DecodeError, Empty
+from apiserver.schema.restore import restored_object
 from apiserver.schema.types import Schema
 
 SCALE = GroupVersionKind("autoscaling", "v1", "Scale")
@@ -60,9 +61,12 @@ def scale_manager(*, applies: bool) -> FieldManager:
         return obj
 
     def finish(obj: Object, empties: list[Empty]) -> Object:
-        if applies:
+        if not applies:
+            raise ValueError(not_converted)
+        try:
             return decode_scale(obj)[0]
-        raise ValueError(not_converted)
+        except DecodeError:
+            return decode_scale(restored_object(builtin.schema_for(SCALE), obj, SCALE))[0]
 
     empty = f"failed to convert live object (/; {SCALE}) to proper version: {not_converted}"
     return FieldManager(

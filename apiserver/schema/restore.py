@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from apiserver.golang.math import MIN_INT64, is_int64
+from apiserver.golang.math import int64_of
+from apiserver.meta.gvk import GroupVersionKind
 from apiserver.schema.decode import decoder
 from apiserver.schema.decode_errors import DecodeError, Run
 from apiserver.schema.types import Schema
@@ -26,6 +27,15 @@ _KINDS: dict[type, str] = {
 }
 _INTEGERS = {"int32": 32, "int64": 64, "uint8": 8}
 _BYTE = Schema(type="integer", format="uint8", go_type="uint8")
+
+
+def restored_object(schema: Schema, obj: Any, gvk: GroupVersionKind) -> Any:
+    """As `restore`, of an object of this kind that was merged of maps. Raises DecodeError."""
+    try:
+        return restore(schema, obj)
+    except DecodeError as error:
+        text = f"unable to convert unstructured object to {gvk}: {error}"
+        raise DecodeError(text) from None
 
 
 def restore(schema: Schema, value: Any) -> Any:
@@ -102,7 +112,7 @@ def _scalar(schema: Schema, value: Any) -> Any:
 
 def _whole(value: float) -> int:
     """As a processor converts a float64: what no int64 holds becomes the least one."""
-    return int(value) if is_int64(int(value)) else MIN_INT64
+    return int64_of(value)
 
 
 def _cut(value: int, bits: int) -> int:

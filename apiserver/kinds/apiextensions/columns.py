@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
+from apiserver.golang.math import int64_of
 from apiserver.kinds.apiextensions.jsonpath import PathError, Walk, parse_path, print_value
 from apiserver.kinds.base import Column
 from apiserver.meta.objects import Object
@@ -79,9 +80,9 @@ def _typed(kind: str, value: Any, now: datetime) -> Any:
     """The value where it fits the column's type, else null."""
     numeric = type(value) in (int, float)
     if kind == "integer" and numeric:
-        return int(value)
+        return int64_of(value)
     if kind == "number" and numeric:
-        return value
+        return float(value)
     if kind == "boolean" and type(value) is bool:
         return value
     if kind == "date" and type(value) is str:

@@ -137,6 +137,17 @@ async def test_a_kind_that_a_patch_takes_away_stays(api: Api, member: str) -> No
         assert (made["kind"], made["apiVersion"]) == ("ConfigMap", "v1")
 
 
+async def test_an_object_that_a_patch_empties_has_no_name(api: Api) -> None:
+    async def changes(review: Object) -> Object:
+        return patched(review, {"op": "replace", "path": "", "value": {}})
+
+    await api.ok("POST", MAPS, configmap("a"))
+    async with webhook(changes) as hook:
+        await configure(api, "mutating", entry(hook.config()))
+        _, told = await api.patch(f"{MAPS}/a", {"data": {"k": "v"}})
+        assert told["message"].endswith('metadata.name: Invalid value: "": field is immutable]')
+
+
 async def test_managers_that_a_patch_clears_leave_no_empty_list(api: Api) -> None:
     async def changes(review: Object) -> Object:
         return patched(review, {"op": "add", "path": "/metadata/managedFields", "value": []})

@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 from apiserver.codec import yaml
 from apiserver.meta.raw import RawObject
 
+NULL_KEY = "unsupported map key of type: %!s(<nil>), key: <nil>, value: "
+
 
 @pytest.mark.parametrize(
     ("text", "error"),
@@ -25,6 +27,9 @@ from apiserver.meta.raw import RawObject
         (b"- .inf", "json: unsupported value: +Inf"),
         (b"a: {<<: 1}", "yaml: map merge requires map or sequence of maps as the value"),
         (b"a: !!int x", "yaml: cannot decode !!str `x` as a !!int"),
+        (b"a: {~: [1, b]}", f'{NULL_KEY}[]interface {{}}{{1, "b"}}'),
+        (b"~: {b: 1.5}", f'{NULL_KEY}map[interface {{}}]interface {{}}{{"b":1.5}}'),
+        (b"~: ~", f"{NULL_KEY}<nil>"),
     ],
 )
 def test_errors_are_gos(text: bytes, error: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from apiserver.codec import negotiate
-from apiserver.errors import ApplyConflict, BadRequest, Conflict, PlainError
+from apiserver.errors import ApplyConflict, BadRequest, Conflict, Invalid, PlainError
 from apiserver.kinds import catalog
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
@@ -74,6 +74,16 @@ def test_the_manager_of_the_object_is_in_the_way(scope: Scope, live: Object) -> 
     assert [(e["manager"], e.get("subresource")) for e in forced["metadata"]["managedFields"]] == [
         ("two", "scale")
     ]
+
+
+def test_numbers_of_an_applied_scale_are_converted_as_those_of_any_applied_object(
+    scope: Scope, live: Object
+) -> None:
+    text = "unable to convert unstructured object to autoscaling/v1, Kind=Scale: cannot convert"
+    with pytest.raises(PlainError, match=f"to proper version: {text} float64 to int32"):
+        applied(scope, live, scale(0).replace(b": 0", b": 1.5"), force=True)
+    with pytest.raises(Invalid, match="Invalid value: -2147483648: must be greater than or equal"):
+        applied(scope, live, scale(2**31), force=True)
 
 
 def test_equal_replicas_are_shared(scope: Scope, live: Object) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from apiserver.golang.json import marshal
 from apiserver.kinds.apiextensions.columns import MOST_OF_A_ROW, columns_of, row
 from apiserver.kinds.apiextensions.jsonpath import PathError, Walk, parse_path
 from apiserver.kinds.apiextensions.jsonpath_steps import MOST_LOOKED_AT
@@ -72,3 +73,21 @@ def test_a_row_holds_no_more_text_than_it_has_room_for() -> None:
     values = row(cells, {"metadata": {"name": "o"}, "spec": {"a": "x" * 50_000}}, NOW)
     assert values[1] == '{"a":"' + "x" * 50_000 + '"}'
     assert sum(len(value or "") for value in values) <= 100 * MOST_OF_A_ROW
+
+
+@pytest.mark.parametrize(
+    ("number", "integer", "written"),
+    [
+        (5, 5, b"5"),
+        (-1.5, -1, b"-1.5"),
+        (1e20, -(2**63), b"100000000000000000000"),
+        (2**63, -(2**63), b"9223372036854776000"),
+        (-1e300, -(2**63), b"-1e+300"),
+    ],
+)
+def test_numbers_of_columns_fit_gos_types(number: float, integer: int, written: bytes) -> None:
+    declared = [{"name": t, "type": t, "jsonPath": ".spec"} for t in ("integer", "number")]
+    _, cells = columns_of(declared)
+    found = row(cells, {"metadata": {"name": "o"}, "spec": number}, NOW)
+    assert found[1] == integer
+    assert marshal(found) == b'["o",%d,%b]' % (integer, written)
