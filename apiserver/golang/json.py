@@ -161,10 +161,6 @@ class _Scanner:
         self.at += 1
         return c
 
-    def inside(self) -> int:
-        """The next byte of a value that cannot end here: the scanner takes the end for a space."""
-        return self.data[self.at] if self.at < len(self.data) else 0x20
-
     def bad(self, context: str) -> _Bad:
         return _Bad(f"invalid character {quote_char(self.inside())} {context}")
 
