@@ -15,6 +15,7 @@ from admission.webhooks.errors import CallFailed
 _CHUNK = 64 * 1024
 
 
+_BODILESS = (204, 304)
 _SIZED = frozenset({b"content-length", b"transfer-encoding"})
 
 
@@ -32,6 +33,13 @@ class Gone(Exception):
     had asked for: one that had been idle can be replaced by a new one."""
 
 
+def _announces_what_cannot_be(response: h11.Response) -> bool:
+    """Whether a body may follow, and be taken for the next answer, where there is none (RFC 9110,
+    8.6)."""
+    sizes = [value for name, value in response.headers if name in _SIZED]
+    return response.status_code in _BODILESS and sizes not in ([], [b"0"])
+
+
 class Connection:
     """used: monotonic time of the last answer."""
 
@@ -39,11 +47,13 @@ class Connection:
         self._reader, self._writer = reader, writer
         self._http = h11.Connection(h11.CLIENT)
         self.used = 0.0
+        self._sound = True
 
     @property
     def reusable(self) -> bool:
         return (
-            self._http.our_state is h11.IDLE
+            self._sound
+            and self._http.our_state is h11.IDLE
             and not self._http.trailing_data[0]
             and not self._reader.at_eof()
             and not self._writer.is_closing()
@@ -106,6 +116,7 @@ class Connection:
                 self._http.receive_data(data)
             elif isinstance(event, h11.Response):
                 response = event
+                self._sound = not _announces_what_cannot_be(response)
             elif isinstance(event, h11.Data):
                 body.append(event.data)
                 limit -= len(event.data)

@@ -109,10 +109,12 @@ class StrategicPatch(Merging):
         return Patched(value, lambda: go_value(rest))
 
     def read(self, patched: Any, schema: Schema, decode: Decode) -> tuple[Object, list[str]]:
+        """Unknown fields come sorted, because maps have no order."""
         try:
-            return decode(patched)
+            new, unknown = decode(patched)
         except DecodeError:
-            return decode(restore(schema, patched))
+            new, unknown = decode(restore(schema, patched))
+        return new, sorted(unknown)
 
 
 class ApplyYaml(Applying):

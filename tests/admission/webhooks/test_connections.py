@@ -95,6 +95,20 @@ async def test_what_comes_unasked_is_not_taken_for_the_next_answer(
         assert hook.connections == 2
 
 
+async def test_a_connection_is_not_used_again_where_a_body_may_still_follow(
+    client: WebhookClient,
+) -> None:
+    async def late(review: Object) -> Reply:
+        made = Reply(b"")
+        made.data = b"HTTP/1.1 204 No Content\r\nContent-Length: 4\r\n\r\n"
+        return made
+
+    async with webhook(late) as hook:
+        for _ in range(2):
+            assert "0-length response with status code: 204" in await text_of(client, hook.config())
+        assert hook.connections == 2
+
+
 async def test_chunked_answers(client: WebhookClient) -> None:
     async def chunked(review: Object) -> Reply:
         made = Reply(b"")

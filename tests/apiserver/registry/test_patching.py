@@ -133,6 +133,13 @@ async def test_a_strategic_patch_that_takes_the_version_away_changes_nothing(sco
     assert (new["apiVersion"], new["data"]) == ("v1", {"a": "b", "c": "d"})
 
 
+async def test_unknown_fields_of_a_strategic_patch_come_sorted(scope: Scope) -> None:
+    body = b'{"zz":1,"aa":{"z":1},"metadata":{"zz":1,"aa":1}}'
+    await merged(scope, patch(negotiate.STRATEGIC_PATCH, body), LIVE)
+    names = ("aa", "metadata.aa", "metadata.zz", "zz")
+    assert scope.warnings == [f'unknown field "{name}"' for name in names]
+
+
 def scaled(scope: Scope, body: bytes, **options: Any) -> Object:
     merge = patching.merger(
         scope, patch(negotiate.MERGE_PATCH, body, **options), builtin.schema_for(scaling.SCALE)
