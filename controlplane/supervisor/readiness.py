@@ -19,11 +19,16 @@ def client_context(files: ServingFiles) -> ssl.SSLContext:
     return context
 
 
+# 401 and 403: whoever sends no credential is refused (AlwaysAllow in the authorization mode, no
+# anonymous requests); a server that judges requests has come up.
+_UP = (200, 401, 403)
+
+
 def is_ready(host: str, port: int, context: ssl.SSLContext, timeout: float = 2.0) -> bool:
     connection = http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
     try:
         connection.request("GET", "/readyz")
-        return connection.getresponse().status == 200
+        return connection.getresponse().status in _UP
     except (OSError, http.client.HTTPException):
         return False
     finally:
