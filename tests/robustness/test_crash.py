@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -67,9 +68,16 @@ async def durable(server: EmbeddedServer) -> AsyncIterator[PostgresStore]:
 
 
 def kill(server: EmbeddedServer) -> None:
-    """All processes of the server at once, as if the machine had stopped; start() runs recovery."""
+    """All processes of the server at once, as if the machine had stopped; start() runs recovery.
+
+    Each backend is a process group of its own, and one that is at work when the first process ends
+    would go on answering for a while."""
     assert server.pid is not None
-    os.killpg(server.pid, signal.SIGKILL)
+    os.kill(server.pid, signal.SIGSTOP)  # it starts no others
+    children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
+    for pid in (*map(int, children), server.pid):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     server.stop()
 
 
