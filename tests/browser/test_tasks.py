@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import pytest
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 
 from tests.support.consolebrowser import Console
 from tests.support.installation import REPOSITORY, eventually
@@ -163,9 +164,8 @@ def labelled(mouse: Mouse) -> None:
 def scale(mouse: Mouse) -> None:
     mouse.find("deploy web", "web")
     mouse.click("[data-action=scale]")
-    number = mouse.console.one("dialog input[type=number]")
-    number.clear()
-    number.send_keys("5")
+    # as it is typed over: what the dialog learns meanwhile stays selected, and is typed over, too
+    mouse.console.one("dialog input[type=number]").send_keys(Keys.CONTROL, "a", Keys.NULL, "5")
     mouse.click("#perform")
     site = mouse.console.installation
     eventually(lambda: site.request("GET", DEPLOYMENT)[1]["spec"]["replicas"] == 5)
