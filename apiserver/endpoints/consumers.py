@@ -64,10 +64,6 @@ def _too_old(version: str, error: Compacted) -> Expired:
     return Expired(f"too old resource version: {version} ({error.floor})")
 
 
-def _too_large(version: str, error: TooLarge) -> ApiError:
-    return too_large(int(version), error.current)
-
-
 class Batches(Protocol):
     """What is sent to whoever watches. listed: see `Stream`."""
 
@@ -206,7 +202,9 @@ async def open_stream(
     except (Compacted, TooLarge) as e:
         auditing.started(server, request)
         version = options.resource_version
-        error = _too_old(version, e) if isinstance(e, Compacted) else _too_large(version, e)
+        error = (
+            _too_old(version, e) if isinstance(e, Compacted) else too_large(int(version), e.current)
+        )
         return Refusal(frames.error(error)), kind.stream_type
     auditing.started(server, request)
     right = Right(request.tenant.name, request.tenant.id, request.secret)

@@ -11,7 +11,7 @@ prepare_create → (admission) → validate → warnings. For update: default �
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -32,6 +32,14 @@ STATUS_KEEPS_METADATA = (
 )
 """What metav1.ResetObjectMetaForStatus takes from the stored object, beside what no update of any
 kind can change."""
+
+
+def keep_metadata(metadata: Object, old: Object, names: Iterable[str]) -> None:
+    """Has those members as the stored object has them."""
+    for name in names:
+        metadata.pop(name, None)
+        if name in old:
+            metadata[name] = old[name]
 
 
 @value(frozen=True, slots=True)
@@ -176,10 +184,7 @@ class Kind:
         """For /status: everything but status and metadata stays as it was, and of metadata what
         ``status_keeps`` names."""
         metadata, status = obj["metadata"], obj.get("status")
-        for name in self.status_keeps:
-            metadata.pop(name, None)
-            if name in old["metadata"]:
-                metadata[name] = old["metadata"][name]
+        keep_metadata(metadata, old["metadata"], self.status_keeps)
         kept = {k: v for k, v in old.items() if k not in ("metadata", "status")}
         obj.clear()
         obj.update(kept)

@@ -101,18 +101,13 @@ def _scalar(schema: Schema, value: Any) -> Any:
     if kind in _INTEGERS and source in ("int64", "float64"):
         if not math.isfinite(value) or value != int(value):
             raise DecodeError(f"cannot convert {source} to {schema.go_type or kind}")
-        whole = _whole(value)
+        whole = int64_of(value)
         return whole % 256 if kind == "uint8" else _cut(whole, _INTEGERS[kind])
     if kind == "float64" and source == "int64":
         return value
     if kind == "string" and source == "int64":
         raise DecodeError(f"cannot convert int64 to {schema.go_type or kind}")
     raise DecodeError(f"unrecognized type: {kind}")
-
-
-def _whole(value: float) -> int:
-    """As a processor converts a float64: what no int64 holds becomes the least one."""
-    return int64_of(value)
 
 
 def _cut(value: int, bits: int) -> int:

@@ -59,6 +59,7 @@ _CREATED = re.compile(
     rb'(?:"(?:resourceVersion|name|generateName|namespace|selfLink|uid)":"[^"\\]*",'
     rb'|"generation":\d+,)*"creationTimestamp":"([^"\\]*)"'
 )
+"""A stored object from its first byte on."""
 
 
 def splice_resource_version(data: bytes, resource_version: int) -> bytes:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, forbidden
-from apiserver.kinds.base import STATUS_KEEPS_METADATA, Kind, WriteContext
+from apiserver.kinds.base import STATUS_KEEPS_METADATA, Kind, WriteContext, keep_metadata
 from apiserver.kinds.common import (
     apparmor,
     checks,
@@ -81,8 +81,8 @@ class Pod(Kind):
     def prepare_subresource_update(
         self, subresource: str, obj: Object, old: Object, context: WriteContext
     ) -> None:
-        """/ephemeralcontainers and /resize change one part of the spec and nothing else but some
-        metadata."""
+        """/ephemeralcontainers and /resize change one part of the spec, and of the metadata
+        what /status does."""
         if subresource == "resize":
             if not podresize.keep_all_but_resources(obj, old):
                 return
@@ -96,7 +96,7 @@ class Pod(Kind):
                 obj["spec"].pop("ephemeralContainers", None)
             disabled.drop(obj["spec"], old["spec"])
         obj["status"] = copy_json(old.get("status", {}))
-        _keep_metadata(obj, old)
+        keep_metadata(obj["metadata"], old["metadata"], STATUS_KEEPS_METADATA)
         self.count_generation(obj, old)
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
@@ -230,12 +230,3 @@ def _merge(term: Object, field: str, operator: str, labels: Mapping[str, str]) -
     ]
     if selector is not None and added:
         selector["matchExpressions"] = [*(selector.get("matchExpressions") or ()), *added]
-
-
-def _keep_metadata(obj: Object, old: Object) -> None:
-    """Subresources of pods write of the metadata what /status does."""
-    metadata = obj["metadata"]
-    for name in STATUS_KEEPS_METADATA:
-        metadata.pop(name, None)
-        if name in old["metadata"]:
-            metadata[name] = copy_json(old["metadata"][name])

@@ -5,6 +5,9 @@ A view holds nothing of the tenant, and grants nothing: whoever opens it asks as
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
@@ -36,34 +39,39 @@ def views(account: User, request: HttpRequest, tenant: str, kind: str) -> Answer
         if request.method == "DELETE":
             own.filter(title=title).delete()
         elif was := text_of(body, "was", _LONGEST_TITLE):
-            _rename(account, own, was, title)
+            with _alone(account):
+                _rename(own, was, title)
         else:
             query = text_of(body, "query", _LONGEST_QUERY)
             if query and not query.startswith("?"):
                 raise Refused(400, "query has to begin with a question mark")
-            _save(account, own, SavedView(tenant=tenant, kind=kind, title=title, query=query))
+            with _alone(account):
+                _save(account, own, SavedView(tenant=tenant, kind=kind, title=title, query=query))
     return {"views": {view.title: view.query for view in own.order_by("title")}}
 
 
+@contextmanager
+def _alone(account: User) -> Iterator[None]:
+    """One change after the other for each account, so that no two exceed the bounds, or have the
+    same title."""
+    with transaction.atomic():
+        User.objects.select_for_update().get(pk=account.pk)
+        yield
+
+
 def _save(account: User, own: QuerySet[SavedView], view: SavedView) -> None:
-    """One after the other for each account, so that no two exceed the bounds. Raises Refused."""
-    with transaction.atomic():
-        User.objects.select_for_update().get(pk=account.pk)
-        if own.filter(title=view.title).update(query=view.query):
-            return
-        if own.count() >= _MOST or SavedView.objects.filter(account=account).count() >= (
-            _MOST_OF_ALL
-        ):
-            raise Refused(403, f"there are {_MOST} saved views of a kind, or {_MOST_OF_ALL} in all")
-        view.account = account
-        view.save(force_insert=True)
-
-
-def _rename(account: User, own: QuerySet[SavedView], was: str, title: str) -> None:
     """Raises Refused."""
-    with transaction.atomic():
-        User.objects.select_for_update().get(pk=account.pk)
-        if title != was and own.filter(title=title).exists():
-            raise Refused(409, f"there is a view “{title}” already")
-        if not own.filter(title=was).update(title=title):
-            raise Refused(404, f"there is no view “{was}”")
+    if own.filter(title=view.title).update(query=view.query):
+        return
+    if own.count() >= _MOST or SavedView.objects.filter(account=account).count() >= _MOST_OF_ALL:
+        raise Refused(403, f"there are {_MOST} saved views of a kind, or {_MOST_OF_ALL} in all")
+    view.account = account
+    view.save(force_insert=True)
+
+
+def _rename(own: QuerySet[SavedView], was: str, title: str) -> None:
+    """Raises Refused."""
+    if title != was and own.filter(title=title).exists():
+        raise Refused(409, f"there is a view “{title}” already")
+    if not own.filter(title=was).update(title=title):
+        raise Refused(404, f"there is no view “{was}”")

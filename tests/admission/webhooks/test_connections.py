@@ -11,7 +11,18 @@ from admission.webhooks import client as client_module
 from admission.webhooks.client import WebhookClient
 from apiserver.meta.objects import Object
 from tests.admission.webhooks.test_client import EMPTY, ask, echo, text_of
-from tests.support.webhooks import Reply, webhook
+from tests.support.webhooks import Answer, Reply, webhook
+
+
+def sending(data: bytes, *, closes: bool = False) -> Answer:
+    """Always the same bytes."""
+
+    async def answer(review: Object) -> Reply:
+        made = Reply(b"", closes=closes)
+        made.data = data
+        return made
+
+    return answer
 
 
 async def test_a_connection_is_used_again_by_its_tenant_only(client: WebhookClient) -> None:
@@ -98,11 +109,7 @@ async def test_what_comes_unasked_is_not_taken_for_the_next_answer(
 async def test_a_connection_is_not_used_again_where_a_body_may_still_follow(
     client: WebhookClient,
 ) -> None:
-    async def late(review: Object) -> Reply:
-        made = Reply(b"")
-        made.data = b"HTTP/1.1 204 No Content\r\nContent-Length: 4\r\n\r\n"
-        return made
-
+    late = sending(b"HTTP/1.1 204 No Content\r\nContent-Length: 4\r\n\r\n")
     async with webhook(late) as hook:
         for _ in range(2):
             assert "0-length response with status code: 204" in await text_of(client, hook.config())
@@ -110,21 +117,13 @@ async def test_a_connection_is_not_used_again_where_a_body_may_still_follow(
 
 
 async def test_chunked_answers(client: WebhookClient) -> None:
-    async def chunked(review: Object) -> Reply:
-        made = Reply(b"")
-        made.data = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
-        return made
-
+    chunked = sending(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n")
     async with webhook(chunked) as hook:
         assert await ask(client, hook.config()) == b"{}"
 
 
 async def test_an_answer_that_is_cut_off_is_no_answer(client: WebhookClient) -> None:
-    async def cut(review: Object) -> Reply:
-        made = Reply(b"", closes=True)
-        made.data = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"
-        return made
-
+    cut = sending(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{", closes=True)
     async with webhook(cut) as hook:
         assert await text_of(client, hook.config()) == (
             "unexpected error when reading response body. Please retry. Original error: "
@@ -133,11 +132,7 @@ async def test_an_answer_that_is_cut_off_is_no_answer(client: WebhookClient) -> 
 
 
 async def test_an_answer_may_end_with_the_connection(client: WebhookClient) -> None:
-    async def closing(review: Object) -> Reply:
-        made = Reply(b"", closes=True)
-        made.data = b"HTTP/1.1 200 OK\r\n\r\n{}"
-        return made
-
+    closing = sending(b"HTTP/1.1 200 OK\r\n\r\n{}", closes=True)
     async with webhook(closing) as hook:
         for _ in range(2):
             assert await ask(client, hook.config()) == b"{}"
